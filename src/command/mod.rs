@@ -1,0 +1,96 @@
+//! What a user can ask for on the command line, one file per command.
+//!
+//! JSON for machines goes to stdout and everything else to stderr. A command returns how it ended: all good, something
+//! in the input failed (and was reported by name), or the command line or the configuration was wrong.
+
+pub mod compare;
+pub mod completions;
+pub mod config;
+pub mod lexicon;
+pub mod output;
+pub mod sign;
+pub mod tune;
+
+use crate::config::{Problems, Settings};
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Tells mirrors, quilts and template pages among web pages and e-mails.
+#[derive(Debug, Parser)]
+#[command(name = "seamripper", version, max_term_width = 100, propagate_version = true, after_help = EXAMPLES)]
+pub struct Arguments {
+    /// What can be set for every command.
+    #[command(flatten)]
+    pub common: Common,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What can be set for every command.
+#[derive(Debug, clap::Args)]
+pub struct Common {
+    /// A TOML file that changes single settings (`seamripper config show` lists them all)
+    #[arg(short, long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Say nothing but errors
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+}
+
+impl Common {
+    /// The settings in force.
+    pub fn settings(&self) -> Result<Settings, Problems> {
+        let environment: Vec<_> = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        Settings::load(self.config.as_deref(), &environment)
+    }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  seamripper sign page.html mails.mbox.gz      what was read, and its signatures, one JSON object per document
+  seamripper sign --text page.html             the visible text that all spans refer to
+  seamripper compare a.html b.html             how alike two documents are, and why
+  seamripper tune --resemblance 0.8 --miss 0.001
+  seamripper config show                       every setting with its reason";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Read documents and print what was read and their signatures
+    Sign(sign::SignArguments),
+    /// Say how alike two documents are, and why
+    Compare(compare::CompareArguments),
+    /// Solve bands, bins and lexicon copies for the errors you can live with
+    Tune(tune::TuneArguments),
+    /// Build and inspect lexicons
+    Lexicon(lexicon::LexiconArguments),
+    /// Show or check the settings
+    Config(config::ConfigArguments),
+    /// Print a completion script for your shell
+    Completions(completions::CompletionsArguments),
+}
+
+/// How a command ended, when nothing stopped it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// All good: exit code 0.
+    Good,
+    /// Something in the input failed, was reported by name, and the rest was done: exit code 1.
+    SomeFailed,
+}
+
+/// Runs what was asked for.
+pub fn run(arguments: Arguments) -> anyhow::Result<Ending> {
+    let common = &arguments.common;
+    match arguments.command {
+        Command::Sign(arguments) => sign::run(arguments, common),
+        Command::Compare(arguments) => compare::run(arguments, common),
+        Command::Tune(arguments) => tune::run(arguments, common),
+        Command::Lexicon(arguments) => lexicon::run(arguments, common),
+        Command::Config(arguments) => config::run(arguments, common),
+        Command::Completions(arguments) => completions::run(arguments),
+    }
+}

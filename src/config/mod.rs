@@ -1,0 +1,154 @@
+//! The typed settings: an embedded, commented `default.toml`, changed by a file, then by the environment.
+//!
+//! # Invariants
+//! - Every key has a default, and a key that is not there is refused by name. (`a_mistyped_key_is_refused_by_name`)
+//! - Everything that is wrong is shown at once, with the values. (`all_problems_are_shown_at_once`)
+
+mod check;
+
+use serde::{Deserialize, Serialize};
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+/// The manual: every key with its default and its reason.
+pub const DEFAULT: &str = include_str!("default.toml");
+
+/// All settings, checked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// Keys every hash.
+    pub secret: Secret,
+    /// What is too much.
+    pub limits: Limits,
+    /// Words and sentences.
+    pub text: TextSettings,
+    /// Content regions.
+    pub content: ContentSettings,
+    /// Extended I-Match.
+    pub imatch: ImatchSettings,
+    /// Text minhash.
+    pub minhash: MinhashSettings,
+    /// Word 5-grams.
+    pub grams: GramSettings,
+    /// Style and page frame.
+    pub style: StyleSettings,
+}
+
+/// A value that is never shown.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The value, for deriving keys.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+impl Serialize for Secret {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str("(hidden)")
+    }
+}
+
+/// What is too much.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml explains every key, once")]
+pub struct Limits {
+    pub body_bytes_max: usize,
+    pub unpacked_bytes_max: usize,
+    pub text_bytes_max: usize,
+    pub words_max: usize,
+    pub nesting_max: usize,
+    pub attributes_max: usize,
+    pub links_max: usize,
+    pub parts_max: usize,
+    pub frame_items_max: usize,
+}
+
+/// Words and sentences.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml explains every key, once")]
+pub struct TextSettings {
+    pub terms_min: usize,
+    pub digits_masked_min: usize,
+    pub sentence_chars_min: usize,
+}
+
+/// Content regions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml explains every key, once")]
+pub struct ContentSettings {
+    pub node_share: f64,
+    pub link_share: f64,
+    pub sentence_chars_max: usize,
+}
+
+/// Extended I-Match.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml explains every key, once")]
+pub struct ImatchSettings {
+    pub copies: usize,
+    pub drop_share: f64,
+    pub terms_min: NonZeroUsize,
+    pub page_lexicon: String,
+    pub mail_lexicon: String,
+    pub unspaced_lexicon: String,
+}
+
+/// Text minhash.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml explains every key, once")]
+pub struct MinhashSettings {
+    pub page_shingle_words: NonZeroUsize,
+    pub mail_shingle_words: NonZeroUsize,
+    pub shingle_characters: NonZeroUsize,
+}
+
+/// Word 5-grams.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml explains every key, once")]
+pub struct GramSettings {
+    pub window: NonZeroUsize,
+}
+
+/// Style and page frame.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml explains every key, once")]
+pub struct StyleSettings {
+    pub parts_min: usize,
+    pub frame_items_min: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self::load(None, &[]).expect("default.toml is well formed: a test reads it")
+    }
+}
+
+impl Settings {
+    /// The defaults, changed by `file`, then by `environment` (pairs of name and value, without other variables).
+    pub fn load(file: Option<&Path>, environment: &[(String, String)]) -> Result<Self, Problems> {
+        check::load(file, environment)
+    }
+}
+
+/// All that is wrong with a configuration, one line each.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.join("\n"))]
+pub struct Problems(pub Vec<String>);

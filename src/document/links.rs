@@ -1,0 +1,36 @@
+//! Outgoing links: as written while the page is read, absolute and normalised when asked for.
+
+use super::Span;
+
+/// The links of a document. The hrefs lie end to end in one buffer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Links {
+    /// `<base href>`, as written.
+    pub base: Option<String>,
+    /// `<link rel=canonical href>`, as written.
+    pub canonical: Option<String>,
+    /// The hrefs, entities decoded, end to end.
+    pub hrefs: String,
+    /// The links, in document order.
+    pub anchors: Vec<Anchor>,
+}
+
+/// One `<a href>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Anchor {
+    /// Where its href lies in [`Links::hrefs`].
+    pub href: Span,
+    /// The visible text inside it.
+    pub text: Span,
+    /// Whether its rel says `nofollow`, `ugc` or `sponsored`.
+    pub nofollow: bool,
+}
+
+impl Links {
+    /// Calls `with` for every link that leads to a web page, absolute and normalised (fragment dropped), in order.
+    /// `url` is the page's own.
+    pub fn resolve(&self, url: Option<&str>, with: impl FnMut(&Anchor, &str)) {
+        let _ = (url, with);
+        todo!()
+    }
+}

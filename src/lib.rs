@@ -1,0 +1,13 @@
+//! Seamripper tells mirrors, quilts and template pages in a stream of web pages and e-mails.
+//!
+//! A record comes out of a [`corpus`] of files, becomes a [`document`], is cut into [`text`] and
+//! signed ([`signature`]). [`pipeline`] joins the steps and is the place to start reading;
+//! [`command`] is what a user can ask for, and [`config`] what can be set.
+
+pub mod command;
+pub mod config;
+pub mod corpus;
+pub mod document;
+pub mod pipeline;
+pub mod signature;
+pub mod text;

@@ -1,0 +1,1 @@
+//! Lexicons: frozen, versioned, checksummed document frequencies.

@@ -1,0 +1,127 @@
+//! A text becomes [`Signatures`]: small, keyed, comparable; and how alike two of them are.
+//!
+//! [`Signer`] makes them all: extended I-Match ([`imatch`]) over a frozen [`lexicon`], minhash over terms and
+//! shingles ([`minhash`]), the HTML style ([`style`]) and page frame ([`frame`]), winnowed word 5-grams and long
+//! sentences. Every hash is keyed by one secret through independent derived keys ([`keyed`]).
+//!
+//! # Invariants
+//! - The same document, secret, lexicons and settings give the same bits on every machine and in every release of one
+//!   [`SCHEME`]. (`tests/golden.rs`)
+//! - Too little to judge is [`Outcome::Insufficient`], never a signature that equals all others like it.
+//!   (`empty_documents_have_no_signature`)
+
+pub mod frame;
+pub mod imatch;
+pub mod keyed;
+pub mod lexicon;
+pub mod minhash;
+mod signer;
+pub mod style;
+
+pub use signer::Signer;
+
+use crate::document::Kind;
+use crate::text::grams::Gram;
+use serde::Serialize;
+
+/// The number of the rules that make signatures from bytes. Different bits need a new number and a new golden file.
+pub const SCHEME: u32 = 1;
+
+/// All signatures of one document.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Signatures {
+    /// The rules that made them.
+    pub scheme: u32,
+    /// A digest of the settings, secret and lexicons that made them: equal ones may be compared.
+    pub key_id: u64,
+    /// Page or mail.
+    pub kind: Kind,
+    /// Whether there is enough text and enough markup to judge.
+    pub outcome: Outcome,
+    /// Units in the visible text.
+    pub n_words: u32,
+    /// Units in its core.
+    pub n_core_words: u32,
+    /// The visible text.
+    pub shown: View,
+    /// Its core: a page's content blocks, a mail without its asides. `None` where it is all of the text.
+    pub core: Option<View>,
+    /// The visible and the hidden text. `None` where nothing is hidden.
+    pub full: Option<View>,
+    /// Minhash over shingles of the core.
+    pub shingles: Option<minhash::MinHash>,
+    /// Extended I-Match of the core.
+    pub imatch: Option<imatch::IMatch>,
+    /// Word 5-grams of the core with their positions, winnowed unless all were asked for.
+    pub grams: Vec<Gram>,
+    /// The long sentences.
+    pub sentences: Vec<LongSentence>,
+    /// HTML style, if there is HTML.
+    pub style: Option<style::Style>,
+    /// Page frame, if there is enough of one.
+    pub frame: Option<frame::Frame>,
+}
+
+/// Whether a document can be judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// There is enough text.
+    Signed,
+    /// There is too little text; style and frame may still be there.
+    Insufficient,
+}
+
+/// One view of a text as a bag of terms.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct View {
+    /// Digest of all its units in order. `None` for too little text.
+    pub digest: Option<u128>,
+    /// The distinct terms, hashed, ascending.
+    pub terms: Vec<u64>,
+    /// Minhash over the distinct terms. `None` for too few.
+    pub minhash: Option<minhash::MinHash>,
+}
+
+/// A sentence of `sentences.chars_min` characters and more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LongSentence {
+    /// The keyed hash of its units in order.
+    pub hash: u64,
+    /// Its length in characters.
+    pub n_chars: u32,
+    /// Whether it lies in a content block (page) or outside all asides (mail).
+    pub core: bool,
+    /// The position of its first unit.
+    pub position: u32,
+}
+
+/// The cosine of two bags of distinct terms (Kolcz 2004): common terms over the geometric mean of the sizes. 0 if one is
+/// empty.
+pub fn cosine(a: &[u64], b: &[u64]) -> f64 {
+    if a.is_empty() || b.is_empty() {
+        return 0.0;
+    }
+    common(a, b) as f64 / (a.len() as f64 * b.len() as f64).sqrt()
+}
+
+/// The Jaccard coefficient of two ascending lists. 0 if both are empty.
+pub fn jaccard(a: &[u64], b: &[u64]) -> f64 {
+    let common = common(a, b);
+    match a.len() + b.len() - common {
+        0 => 0.0,
+        union => common as f64 / union as f64,
+    }
+}
+
+/// How many values two ascending lists of distinct values share.
+pub fn common(a: &[u64], b: &[u64]) -> usize {
+    let (mut i, mut j, mut n) = (0, 0, 0);
+    while i < a.len() && j < b.len() {
+        n += usize::from(a[i] == b[j]);
+        let (step_i, step_j) = (a[i] <= b[j], b[j] <= a[i]);
+        i += usize::from(step_i);
+        j += usize::from(step_j);
+    }
+    n
+}

@@ -1,0 +1,18 @@
+//! Sentences of Latin, CJK and mixed text, with the repairs of Kang 2009.
+
+use crate::document::Span;
+
+/// One sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sentence {
+    /// Where it stands in the visible text, white space at its ends left out.
+    pub span: Span,
+    /// Its length in characters.
+    pub n_chars: u32,
+    /// The units in it, as a range of positions.
+    pub first_word: u32,
+    /// One past the last of them.
+    pub end_word: u32,
+    /// Whether it lies in a content block (a page) or outside all asides (a mail).
+    pub core: bool,
+}
