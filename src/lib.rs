@@ -1,7 +1,7 @@
 //! Seamripper tells mirrors, quilts and template pages in a stream of web pages and e-mails.
 //!
 //! A record comes out of a [`corpus`] of files, becomes a [`document`], is cut into [`text`] and
-//! signed ([`signature`]). [`pipeline`] joins the steps and is the place to start reading;
+//! signed ([`signature`]); [`verdict`] says what it means that two share something. [`pipeline`] joins the steps and is the place to start reading;
 //! [`command`] is what a user can ask for, and [`config`] what can be set.
 
 pub mod command;
@@ -11,3 +11,4 @@ pub mod document;
 pub mod pipeline;
 pub mod signature;
 pub mod text;
+pub mod verdict;

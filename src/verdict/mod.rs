@@ -1,0 +1,1 @@
+//! What it means that two documents share something.

@@ -1,0 +1,3 @@
+//! What Seamripper promises to its users, one file per promise.
+
+mod data;
