@@ -27,6 +27,21 @@ pub struct Anchor {
 }
 
 impl Links {
+    /// Forgets all, keeps the memory.
+    pub fn clear(&mut self) {
+        self.base = None;
+        self.canonical = None;
+        self.hrefs.clear();
+        self.anchors.clear();
+    }
+
+    /// What `rel=canonical` says, absolute and normalised.
+    pub fn canonical_url(&self, url: Option<&str>) -> Option<String> {
+        let _ = url;
+        self.canonical.as_ref()?;
+        todo!()
+    }
+
     /// Calls `with` for every link that leads to a web page, absolute and normalised (fragment dropped), in order.
     /// `url` is the page's own.
     pub fn resolve(&self, url: Option<&str>, with: impl FnMut(&Anchor, &str)) {

@@ -148,6 +148,26 @@ pub struct Document {
     pub reading: Reading,
 }
 
+impl Document {
+    /// Forgets the document, keeps the memory of its large buffers.
+    pub fn clear(&mut self) {
+        let Self { kind, identity, text, hidden, title, outline, links, asides, markup, mail, reading } = self;
+        *kind = Kind::default();
+        *identity = identity::Identity::default();
+        text.clear();
+        hidden.clear();
+        title.clear();
+        outline.clear();
+        links.clear();
+        asides.clear();
+        markup.noise.clear();
+        markup.tag_noise.clear();
+        markup.frame.clear();
+        *mail = None;
+        *reading = Reading::default();
+    }
+}
+
 /// A block-level element with its place in the visible text: one node of the tree that the content
 /// regions are cut from. The list in document order with depths *is* the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
