@@ -106,6 +106,31 @@ pub struct ImatchSettings {
     pub page_lexicon: String,
     pub mail_lexicon: String,
     pub unspaced_lexicon: String,
+    pub page_band: Band,
+    pub mail_band: Band,
+    pub unspaced_band: Band,
+}
+
+/// The terms to keep: those of `min <= nidf <= max`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "[f64; 2]", into = "[f64; 2]")]
+pub struct Band {
+    /// More common terms are rejected.
+    pub min: f64,
+    /// Rarer terms are only used where there are too few in the band.
+    pub max: f64,
+}
+
+impl From<[f64; 2]> for Band {
+    fn from([min, max]: [f64; 2]) -> Self {
+        Self { min, max }
+    }
+}
+
+impl From<Band> for [f64; 2] {
+    fn from(Band { min, max }: Band) -> Self {
+        [min, max]
+    }
 }
 
 /// Text minhash.

@@ -1,1 +1,3 @@
 //! The steps put together.
+
+pub mod lexicon;

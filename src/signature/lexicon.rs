@@ -1,1 +1,0 @@
-//! Lexicons: frozen, versioned, checksummed document frequencies.

@@ -1,0 +1,181 @@
+//! A lexicon as signing looks it up: from the keyed hash of a term to the copies that hold it.
+//!
+//! An entry is 16 bytes and four of them are one cache line, so that a lookup costs one miss: the entry of a term in the
+//! band says which copies keep it, that of a rarer term how rare it is. Terms more common than the band are left out: they
+//! count for nothing, like unknown ones.
+//!
+//! # Invariants
+//! - Every term of the lexicon in or above the band is found, and nothing else. (`the_table_finds_what_the_lexicon_holds`)
+//! - A copy drops a term by a keyed hash of the term and the copy's number: nobody without the secret can tell which.
+//!   (`each_copy_drops_its_share`)
+
+use super::{Lexicon, LexiconId};
+use crate::config::Band;
+use crate::signature::keyed::{Keys, mix};
+use crate::text::words;
+
+/// The randomised copies that one table can hold: a bit each, and one bit to tell the band from the rest.
+pub const COPIES_MAX: usize = 63;
+
+/// The copies that hold a term: bit i is copy i.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copies(u64);
+
+impl Copies {
+    /// Whether copy `index` holds the term.
+    #[inline]
+    pub fn has(self, index: usize) -> bool {
+        self.0 >> index & 1 == 1
+    }
+
+    /// All ones if copy `index` holds the term, else 0.
+    #[inline]
+    pub fn all_ones(self, index: usize) -> u64 {
+        (self.0 >> index & 1).wrapping_neg()
+    }
+}
+
+/// Where a term stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In the band, in these copies.
+    Band(Copies),
+    /// Rarer than the band. A higher number is rarer.
+    Above(Rarity),
+}
+
+/// How rare a term above the band is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rarity(pub u64);
+
+/// A lexicon made ready to sign with.
+pub struct Table {
+    id: LexiconId,
+    draw: Draw,
+    buckets: Vec<Bucket>,
+}
+
+#[derive(Clone, Copy, Default)]
+#[repr(align(64))]
+struct Bucket([Entry; 4]);
+
+/// `value` is 0 for an empty place, the copies with the highest bit set for a term in the band, and the rarity (1 and
+/// more) for a term above it.
+#[derive(Clone, Copy, Default)]
+struct Entry {
+    hash: u64,
+    value: u64,
+}
+
+const IN_BAND: u64 = 1 << 63;
+/// Of four places five in eight are taken: one bucket in ten runs over into the next.
+const ENTRIES_PER_BUCKET: f64 = 2.5;
+
+impl Table {
+    /// The table of `lexicon` with `copies` randomised copies, each without a share of `drop_share` of the terms.
+    pub fn new(lexicon: &Lexicon, band: Band, copies: usize, drop_share: f64, keys: &Keys) -> Self {
+        let draw = Draw::new(copies, drop_share, keys.imatch);
+        let n_documents = lexicon.about().n_documents;
+        let kept: Vec<Entry> = lexicon
+            .terms()
+            .filter_map(|(term, df)| {
+                let nidf = lexicon.nidf(df);
+                (nidf >= band.min).then(|| {
+                    let hash = words::term_hash(term, keys.word);
+                    let above = nidf > band.max;
+                    let value = if above { n_documents - u64::from(df) + 1 } else { IN_BAND | draw.copies(hash).0 };
+                    Entry { hash, value }
+                })
+            })
+            .collect();
+        let n_buckets = (kept.len() as f64 / ENTRIES_PER_BUCKET).ceil() as usize + 1;
+        let mut table = Self { id: lexicon.id(), draw, buckets: vec![Bucket::default(); n_buckets] };
+        for entry in kept {
+            table.insert(entry);
+        }
+        table
+    }
+
+    /// The lexicon it was made from.
+    pub fn id(&self) -> LexiconId {
+        self.id
+    }
+
+    /// How many randomised copies there are.
+    pub fn n_copies(&self) -> usize {
+        self.draw.copies
+    }
+
+    /// Where the term with this hash stands, if the lexicon holds it and it is not too common.
+    #[inline]
+    pub fn place(&self, hash: u64) -> Option<Place> {
+        let mut index = self.bucket_of(hash);
+        loop {
+            for entry in &self.buckets[index].0 {
+                if entry.value == 0 {
+                    return None;
+                }
+                if entry.hash == hash {
+                    return Some(match entry.value & IN_BAND {
+                        0 => Place::Above(Rarity(entry.value)),
+                        _ => Place::Band(Copies(entry.value & !IN_BAND)),
+                    });
+                }
+            }
+            // At most five places in eight are taken, so there is an empty one further on.
+            index = (index + 1) % self.buckets.len();
+        }
+    }
+
+    /// The copies that hold the term with this hash, if they are asked for a term above the band.
+    pub fn copies(&self, hash: u64) -> Copies {
+        self.draw.copies(hash)
+    }
+
+    fn bucket_of(&self, hash: u64) -> usize {
+        let spread = hash.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        ((u128::from(spread) * self.buckets.len() as u128) >> 64) as usize
+    }
+
+    fn insert(&mut self, entry: Entry) {
+        let mut index = self.bucket_of(entry.hash);
+        loop {
+            for place in &mut self.buckets[index].0 {
+                if place.value == 0 {
+                    *place = entry;
+                    return;
+                }
+                if place.hash == entry.hash {
+                    // Two spellings of one hash: the first stays, on every machine.
+                    return;
+                }
+            }
+            index = (index + 1) % self.buckets.len();
+        }
+    }
+}
+
+/// Which copies drop which terms.
+struct Draw {
+    copies: usize,
+    /// A copy drops a term when its hash is below: the share, of 2^64.
+    dropped_below: u64,
+    key: u64,
+}
+
+impl Draw {
+    fn new(copies: usize, drop_share: f64, key: u64) -> Self {
+        assert!(copies <= COPIES_MAX, "{copies} copies, at most {COPIES_MAX} fit");
+        // `as` saturates: a share of 1 drops (nearly) everything, which the settings refuse anyway.
+        Self { copies, dropped_below: (drop_share * 2f64.powi(64)) as u64, key }
+    }
+
+    fn copies(&self, hash: u64) -> Copies {
+        let mut copies = 0;
+        for index in 0..self.copies {
+            let draw = mix(mix(hash, self.key), self.key.wrapping_add(index as u64 + 1));
+            copies |= u64::from(draw >= self.dropped_below) << index;
+        }
+        Copies(copies)
+    }
+}
