@@ -13,6 +13,7 @@ pub mod tune;
 
 use crate::config::{Problems, Settings};
 use clap::{Parser, Subcommand};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Tells mirrors, quilts and template pages among web pages and e-mails.
@@ -41,11 +42,14 @@ pub struct Common {
 impl Common {
     /// The settings in force.
     pub fn settings(&self) -> Result<Settings, Problems> {
-        let environment: Vec<_> = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .collect();
-        Settings::load(self.config.as_deref(), &environment)
+        Settings::load(self.config.as_deref(), &environment())
     }
+}
+
+/// The environment, as far as it is text.
+pub fn environment() -> Vec<(String, String)> {
+    let text = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+    std::env::vars_os().filter_map(text).collect()
 }
 
 const EXAMPLES: &str = "\

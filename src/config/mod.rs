@@ -5,6 +5,8 @@
 //! - Everything that is wrong is shown at once, with the values. (`all_problems_are_shown_at_once`)
 
 mod check;
+mod load;
+pub mod manual;
 
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroUsize;
@@ -169,7 +171,7 @@ impl Default for Settings {
 impl Settings {
     /// The defaults, changed by `file`, then by `environment` (pairs of name and value, without other variables).
     pub fn load(file: Option<&Path>, environment: &[(String, String)]) -> Result<Self, Problems> {
-        check::load(file, environment)
+        load::load(file, environment)
     }
 }
 

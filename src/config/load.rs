@@ -1,0 +1,241 @@
+//! Defaults, then a file, then the environment; what does not fit is refused by name, all of it at once.
+
+use super::{DEFAULT, Problems, Settings, check};
+use config::{Config, FileFormat};
+use std::path::Path;
+use toml::{Table, Value};
+
+/// Variables with our prefix that are no settings.
+const NOT_SETTINGS: [&str; 2] = ["SEAMRIPPER_LOG", "SEAMRIPPER_DATA"];
+const PREFIX: &str = "SEAMRIPPER_";
+
+/// One key that somebody wants changed.
+pub(super) struct Change {
+    /// `section.key`.
+    pub(super) key: String,
+    pub(super) value: Value,
+    /// Who wants it, for messages.
+    pub(super) by: String,
+}
+
+pub(super) fn load(file: Option<&Path>, environment: &[(String, String)]) -> Result<Settings, Problems> {
+    let mut problems = Vec::new();
+    let changes = changes(file, environment, &mut problems);
+    // A change that fails alone is refused by name; the others are then judged together.
+    let accepted: Vec<&Change> = changes
+        .iter()
+        .filter(|change| match with(&[change]) {
+            Ok(_) => true,
+            Err(error) => {
+                problems.push(format!("{} = {} ({}): {error}", change.key, shown(change), change.by));
+                false
+            }
+        })
+        .collect();
+    match with(&accepted) {
+        Ok(settings) => problems.extend(check::problems(&settings)),
+        Err(error) => problems.push(error.to_string()),
+    }
+    if problems.is_empty() {
+        return with(&accepted).map_err(|error| Problems(vec![error.to_string()]));
+    }
+    Err(Problems(problems))
+}
+
+/// The changes that `file` and `environment` ask for, in that order, those of keys that exist.
+pub(super) fn changes(
+    file: Option<&Path>,
+    environment: &[(String, String)],
+    problems: &mut Vec<String>,
+) -> Vec<Change> {
+    let known = leaves(&defaults());
+    let mut changes = Vec::new();
+    if let Some(path) = file {
+        let by = path.display().to_string();
+        match std::fs::read_to_string(path) {
+            Err(error) => problems.push(format!("cannot read the configuration {by}: {error}")),
+            Ok(text) => match text.parse::<Table>() {
+                Err(error) => problems.push(format!("{by} is not valid TOML: {}", error.to_string().trim_end())),
+                Ok(table) => {
+                    changes.extend(leaves(&table).into_iter().map(|(key, value)| Change {
+                        key,
+                        value,
+                        by: by.clone(),
+                    }));
+                }
+            },
+        }
+    }
+    for (name, text) in environment {
+        let Some(name_within) = name.strip_prefix(PREFIX) else { continue };
+        if NOT_SETTINGS.contains(&name.as_str()) {
+            continue;
+        }
+        let key = name_within.to_lowercase().replace("__", ".");
+        let default = known.iter().find(|(known, _)| *known == key).map(|(_, value)| value);
+        changes.push(Change { value: from_variable(text, default), key, by: format!("environment {name}") });
+    }
+    changes.retain(|change| {
+        let exists = known.iter().any(|(key, _)| *key == change.key);
+        if !exists {
+            problems.push(unknown(change, &known));
+        }
+        exists
+    });
+    changes
+}
+
+/// A variable's text as the type of the key's default: strings as they are, the rest as TOML writes it.
+fn from_variable(text: &str, default: Option<&Value>) -> Value {
+    if !matches!(default, Some(Value::String(_)))
+        && let Ok(mut table) = format!("value = {text}").parse::<Table>()
+        && let Some(value) = table.remove("value")
+    {
+        return value;
+    }
+    Value::String(text.to_owned())
+}
+
+fn unknown(change: &Change, known: &[(String, Value)]) -> String {
+    let nearest = known.iter().map(|(key, _)| (distance(key, &change.key), key)).min();
+    let hint = match nearest {
+        Some((distance, key)) if distance <= change.key.len().div_ceil(3) => format!(", did you mean {key}?"),
+        _ => " (`seamripper config show` lists them)".to_owned(),
+    };
+    format!("{} = {} ({}): there is no such key{hint}", change.key, shown(change), change.by)
+}
+
+/// A value for a message; never a secret.
+fn shown(change: &Change) -> String {
+    if change.key == "secret" { "(hidden)".to_owned() } else { change.value.to_string() }
+}
+
+/// How many letters have to be changed to make `b` out of `a`.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = i;
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// The defaults with `changes`.
+fn with(changes: &[&Change]) -> Result<Settings, config::ConfigError> {
+    let mut builder = Config::builder().add_source(config::File::from_str(DEFAULT, FileFormat::Toml));
+    for change in changes {
+        builder = builder.set_override(&change.key, plain(&change.value))?;
+    }
+    builder.build()?.try_deserialize()
+}
+
+/// The same value in the words of the `config` crate.
+fn plain(value: &Value) -> config::Value {
+    let kind = match value {
+        Value::Integer(value) => (*value).into(),
+        Value::Float(value) => (*value).into(),
+        Value::Boolean(value) => (*value).into(),
+        Value::Array(values) => config::ValueKind::Array(values.iter().map(plain).collect()),
+        Value::String(value) => value.clone().into(),
+        other => other.to_string().into(),
+    };
+    config::Value::new(None, kind)
+}
+
+/// Every key of `table` with its value, tables within it taken apart.
+pub(super) fn leaves(table: &Table) -> Vec<(String, Value)> {
+    let mut leaves = Vec::new();
+    for (key, value) in table {
+        match value {
+            Value::Table(inner) => {
+                leaves.extend(self::leaves(inner).into_iter().map(|(rest, value)| (format!("{key}.{rest}"), value)));
+            }
+            value => leaves.push((key.clone(), value.clone())),
+        }
+    }
+    leaves
+}
+
+pub(super) fn defaults() -> Table {
+    DEFAULT.parse().expect("default.toml is well formed: a test reads it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loaded(toml: &str, environment: &[(&str, &str)]) -> Result<Settings, Problems> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), toml).unwrap();
+        let environment: Vec<_> = environment.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+        load(Some(file.path()), &environment)
+    }
+
+    #[test]
+    fn defaults_are_good() {
+        let settings = load(None, &[]).unwrap();
+        assert_eq!(settings.imatch.copies, 10);
+    }
+
+    #[test]
+    fn the_environment_wins_over_the_file_and_the_file_over_the_default() {
+        let file = "[imatch]\ncopies = 5\n[text]\nterms_min = 6\n";
+        let settings = loaded(file, &[("SEAMRIPPER_IMATCH__COPIES", "7"), ("PATH", "x")]).unwrap();
+        assert_eq!((settings.imatch.copies, settings.text.terms_min), (7, 6));
+    }
+
+    #[test]
+    fn a_number_in_a_string_setting_stays_a_string() {
+        let settings = loaded("", &[("SEAMRIPPER_SECRET", "12345")]).unwrap();
+        assert_eq!(settings.secret.reveal(), "12345");
+    }
+
+    #[test]
+    fn a_mistyped_key_is_refused_by_name() {
+        let problems = loaded("[limits]\nbody_byte_max = 5\n", &[]).unwrap_err().0;
+        assert_eq!(problems.len(), 1);
+        assert!(problems[0].starts_with("limits.body_byte_max = 5 ("), "{problems:?}");
+        assert!(problems[0].ends_with("did you mean limits.body_bytes_max?"), "{problems:?}");
+    }
+
+    #[test]
+    fn all_problems_are_shown_at_once() {
+        let file = "nothing = 1\n[imatch]\ncopies = \"ten\"\nterms_min = 0\n[content]\nsentence_chars_max = 30\n";
+        let problems = loaded(file, &[("SEAMRIPPER_LIMITS__UNPACKED_BYTES_MAX", "7")]).unwrap_err().0;
+        let named = [
+            "nothing = 1",
+            "imatch.copies = \"ten\"",
+            "imatch.terms_min = 0",
+            "limits.unpacked_bytes_max (7) must not be below limits.body_bytes_max (10485760)",
+            "content.sentence_chars_max (30) must be below text.sentence_chars_min (20)",
+        ];
+        for name in named {
+            assert!(problems.iter().any(|problem| problem.contains(name)), "{name}: {problems:?}");
+        }
+        assert_eq!(problems.len(), named.len(), "{problems:?}");
+    }
+
+    #[test]
+    fn a_secret_is_not_shown_in_a_message() {
+        let problems = loaded("secret = [\"hunter2\"]\n", &[("SEAMRIPPER_SECRETS", "hunter2")]).unwrap_err();
+        let text = problems.to_string();
+        assert!(!text.contains("[\"hunter2\"]"), "{text}");
+    }
+
+    #[test]
+    fn a_section_in_place_of_a_key_is_refused() {
+        assert!(loaded("[secret]\nx = 1\n", &[]).is_err());
+        assert!(loaded("limits = 1\n", &[]).is_err());
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let error = load(Some(Path::new("/no/such/file.toml")), &[]).unwrap_err().to_string();
+        assert!(error.contains("/no/such/file.toml"), "{error}");
+    }
+}

@@ -1,0 +1,70 @@
+//! The manual with the values in force: `default.toml`, its comments kept, changed values put in.
+
+use super::{DEFAULT, load};
+use std::path::Path;
+
+/// `default.toml` with the values that `file` and `environment` give, each changed line saying by whom.
+///
+/// Settings that were refused are not in it: [`super::Settings::load`] comes first.
+pub fn in_force(file: Option<&Path>, environment: &[(String, String)]) -> String {
+    let changes = load::changes(file, environment, &mut Vec::new());
+    let mut section = String::new();
+    let mut manual = String::new();
+    for line in DEFAULT.lines() {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            section = format!("{name}.");
+        }
+        let key = line.split_once(" = ").filter(|_| !line.starts_with('#')).map(|(key, _)| format!("{section}{key}"));
+        let change = key.as_ref().and_then(|key| changes.iter().rev().find(|change| change.key == *key));
+        match (key.as_deref(), change) {
+            // Left out rather than masked: whoever saves this as a file must not sign with the mask.
+            (Some("secret"), Some(change)) => {
+                manual.push_str(&format!("# secret is set by {}, and not shown", change.by))
+            }
+            (Some(_), Some(change)) => {
+                let (name, default) = line.split_once(" = ").unwrap_or((line, ""));
+                manual.push_str(&format!("{name} = {} # {}; default: {default}", change.value, change.by));
+            }
+            _ => manual.push_str(line),
+        }
+        manual.push('\n');
+    }
+    manual
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Settings;
+
+    #[test]
+    fn every_setting_stands_on_a_line_of_its_own_with_a_reason_above() {
+        let mut explained = false;
+        for line in DEFAULT.lines() {
+            if line.contains(" = ") && !line.starts_with('#') {
+                assert!(explained, "no reason above `{line}`");
+            } else {
+                explained = line.starts_with('#') || (explained && !line.is_empty());
+            }
+        }
+        let n_lines = DEFAULT.lines().filter(|line| line.contains(" = ") && !line.starts_with('#')).count();
+        assert_eq!(n_lines, load::leaves(&load::defaults()).len());
+    }
+
+    #[test]
+    fn the_manual_shows_what_was_changed_and_by_whom() {
+        let environment = [("SEAMRIPPER_IMATCH__COPIES", "20"), ("SEAMRIPPER_SECRET", "hunter2")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let manual = in_force(None, &environment);
+        assert!(manual.contains("copies = 20 # environment SEAMRIPPER_IMATCH__COPIES; default: 10"), "{manual}");
+        assert!(!manual.contains("hunter2"), "{manual}");
+    }
+
+    #[test]
+    fn the_manual_in_force_is_itself_a_configuration() {
+        let environment = [("SEAMRIPPER_IMATCH__COPIES".to_owned(), "20".to_owned())];
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), in_force(None, &environment)).unwrap();
+        assert_eq!(Settings::load(Some(file.path()), &[]).unwrap().imatch.copies, 20);
+    }
+}
