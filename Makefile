@@ -1,0 +1,30 @@
+# A thin list; what a target does is in cargo or in scripts/.
+.PHONY: demo test bench lint help
+
+help:
+	@echo "make demo   sign and compare a small bundled corpus, with explanations"
+	@echo "make test   format, lints, documentation, all tests"
+	@echo "make bench  throughput by step, beside references in the same run"
+	@echo "make lint   licences, bans and sources of the dependencies, on top of the lints of make test"
+
+demo:
+	@scripts/need cc
+	@cargo build --release --quiet
+	@demo/run
+
+test:
+	@scripts/need cc python3
+	cargo fmt --check
+	cargo clippy --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items
+	cargo test
+
+bench:
+	@scripts/need cc
+	cargo bench
+
+lint:
+	@scripts/need cc
+	cargo clippy --all-targets -- -D warnings
+	@cargo deny --version >/dev/null 2>&1 || cargo install --locked cargo-deny
+	cargo deny check licenses bans sources
