@@ -11,12 +11,14 @@
 //!   (`empty_documents_have_no_signature`)
 
 pub mod frame;
+mod hex;
 pub mod imatch;
 pub mod keyed;
 pub mod lexicon;
 pub mod minhash;
 mod signer;
 pub mod style;
+mod terms;
 
 pub use signer::Signer;
 
@@ -33,6 +35,7 @@ pub struct Signatures {
     /// The rules that made them.
     pub scheme: u32,
     /// A digest of the settings, secret and lexicons that made them: equal ones may be compared.
+    #[serde(serialize_with = "hex::word")]
     pub key_id: u64,
     /// Page or mail.
     pub kind: Kind,
@@ -53,6 +56,7 @@ pub struct Signatures {
     /// Extended I-Match of the core.
     pub imatch: Option<imatch::IMatch>,
     /// Word 5-grams of the core with their positions, winnowed unless all were asked for.
+    #[serde(serialize_with = "hex::grams")]
     pub grams: Vec<Gram>,
     /// The long sentences.
     pub sentences: Vec<LongSentence>,
@@ -60,6 +64,12 @@ pub struct Signatures {
     pub style: Option<style::Style>,
     /// Page frame, if there is enough of one.
     pub frame: Option<frame::Frame>,
+    /// The distinct links of a page, absolute and normalised, hashed, ascending. See [`Signer::link`].
+    #[serde(serialize_with = "hex::words")]
+    pub links: Vec<u64>,
+    /// The distinct registered domains they lead to, hashed, ascending.
+    #[serde(serialize_with = "hex::words")]
+    pub link_domains: Vec<u64>,
 }
 
 /// Whether a document can be judged.
@@ -76,8 +86,10 @@ pub enum Outcome {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct View {
     /// Digest of all its units in order. `None` for too little text.
+    #[serde(serialize_with = "hex::digest_if_any")]
     pub digest: Option<u128>,
     /// The distinct terms, hashed, ascending.
+    #[serde(serialize_with = "hex::words")]
     pub terms: Vec<u64>,
     /// Minhash over the distinct terms. `None` for too few.
     pub minhash: Option<minhash::MinHash>,
@@ -87,6 +99,7 @@ pub struct View {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LongSentence {
     /// The keyed hash of its units in order.
+    #[serde(serialize_with = "hex::word")]
     pub hash: u64,
     /// Its length in characters.
     pub n_chars: u32,
