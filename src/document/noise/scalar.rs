@@ -23,6 +23,20 @@ pub(super) fn strip_tags(source: &str, tags: &[Span], out: &mut [u8]) -> usize {
     cursor.kept
 }
 
+/// Bytes that are looked at together, to find out once that they are ASCII.
+const STEP: usize = 16;
+
+/// One for the bytes of ASCII that are noise.
+static KEPT: [u8; 256] = {
+    let mut kept = [0; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        kept[byte] = !(byte as u8).is_ascii_alphanumeric() as u8;
+        byte += 1;
+    }
+    kept
+};
+
 /// Where reading and writing are.
 pub(super) struct Cursor {
     /// The next byte of the source, never inside a character.
@@ -32,11 +46,25 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    /// Strips whole characters until `end` is reached or just passed.
+    /// Strips whole characters until `end` (at most the source's end) is reached or just passed.
     #[inline]
     pub(super) fn strip_to(&mut self, source: &str, end: usize, out: &mut [u8]) {
         let bytes = source.as_bytes();
         while self.at < end {
+            if let Some(step) = bytes[self.at..end].first_chunk::<STEP>()
+                && step.is_ascii()
+            {
+                let out: &mut [u8; STEP] = out[self.kept..].first_chunk_mut().expect("the noise has room for a step");
+                let mut kept = 0;
+                for &byte in step {
+                    // The 16th byte finds at most 15 kept; the mask spares the check.
+                    out[kept % STEP] = byte;
+                    kept += usize::from(KEPT[usize::from(byte)]);
+                }
+                self.kept += kept;
+                self.at += STEP;
+                continue;
+            }
             let byte = bytes[self.at];
             if byte < 0x80 {
                 out[self.kept] = byte;
@@ -69,18 +97,27 @@ impl Cursor {
         in_space
     }
 
+    /// The characters from here to the next byte of ASCII.
+    #[inline]
+    pub(super) fn strip_beyond_ascii(&mut self, source: &str, out: &mut [u8]) {
+        let bytes = source.as_bytes();
+        while bytes.get(self.at).is_some_and(|byte| !byte.is_ascii()) {
+            self.strip_char(bytes, out);
+        }
+    }
+
     /// One character beyond ASCII. `bytes` is the whole of a `str`, so that a lead byte has its followers.
     #[inline]
     fn strip_char(&mut self, bytes: &[u8], out: &mut [u8]) {
-        let rest = &bytes[self.at..];
-        let follower = |index: usize| u32::from(rest[index] & 0x3F);
-        let lead = u32::from(rest[0]);
-        let (len, code) = match lead {
-            ..0xE0 => (2, (lead & 0x1F) << 6 | follower(1)),
-            0xE0..0xF0 => (3, (lead & 0x0F) << 12 | follower(1) << 6 | follower(2)),
-            _ => (4, (lead & 0x07) << 18 | follower(1) << 12 | follower(2) << 6 | follower(3)),
+        let bits = |byte: u8| u32::from(byte & 0x3F);
+        let (char, len, code) = match bytes[self.at..] {
+            [a @ ..0xE0, b, ..] => ([a, b, 0, 0], 2, u32::from(a & 0x1F) << 6 | bits(b)),
+            [a @ ..0xF0, b, c, ..] => ([a, b, c, 0], 3, u32::from(a & 0x0F) << 12 | bits(b) << 6 | bits(c)),
+            [a, b, c, d, ..] => ([a, b, c, d], 4, u32::from(a & 0x07) << 18 | bits(b) << 12 | bits(c) << 6 | bits(d)),
+            ref cut => unreachable!("a str ends with {cut:?}"),
         };
-        out[self.kept..self.kept + len].copy_from_slice(&rest[..len]);
+        // Four bytes at once, whatever its length: the room is there, and the next character covers the rest.
+        out[self.kept..self.kept + 4].copy_from_slice(&char);
         self.kept += if is_alphanumeric(code) { 0 } else { len };
         self.at += len;
     }

@@ -83,12 +83,18 @@ fn strip_by_16(source: &str, out: &mut [u8]) -> usize {
     let mut cursor = Cursor { at: 0, kept: 0 };
     while let Some(chunk) = source.as_bytes()[cursor.at..].first_chunk() {
         let step = load_16(chunk);
-        if _mm_movemask_epi8(step) == 0 {
-            let keep = !(_mm_movemask_epi8(alphanumeric_16(step)) as u32) & 0xFFFF;
-            cursor.kept += kept_of_16(step, keep, &mut out[cursor.kept..]);
+        let beyond = _mm_movemask_epi8(step) as u32;
+        let noise = !(_mm_movemask_epi8(alphanumeric_16(step)) as u32) & 0xFFFF;
+        if beyond == 0 {
+            cursor.kept += kept_of_16(step, noise, &mut out[cursor.kept..]);
             cursor.at += 16;
         } else {
-            cursor.strip_to(source, cursor.at + 16, out);
+            // The ASCII before the first other character, and then those: they come in clusters.
+            let n_ascii = beyond.trailing_zeros();
+            let inside = (1 << n_ascii) - 1;
+            cursor.kept += kept_of_16(step, noise & inside, &mut out[cursor.kept..]);
+            cursor.at += n_ascii as usize;
+            cursor.strip_beyond_ascii(source, out);
         }
     }
     cursor.strip_to(source, source.len(), out);
@@ -103,24 +109,24 @@ fn strip_tags_by_16(source: &str, tags: &[Span], out: &mut [u8]) -> usize {
         let end = tag.end as usize;
         let mut in_space = false;
         while cursor.at < end {
-            let n_bytes = (end - cursor.at).min(16);
-            let inside = (1u32 << n_bytes) - 1;
             let Some(chunk) = source.as_bytes()[cursor.at..].first_chunk() else {
                 cursor.strip_tag_to(source, end, in_space, out);
                 break;
             };
             let step = load_16(chunk);
-            if _mm_movemask_epi8(step) as u32 & inside == 0 {
-                let space = white_16(step);
-                let spaces = _mm_movemask_epi8(space) as u32;
-                let drop =
-                    _mm_movemask_epi8(alphanumeric_16(step)) as u32 | spaces & (spaces << 1 | u32::from(in_space));
-                let step = _mm_or_si128(_mm_andnot_si128(space, step), _mm_and_si128(space, _mm_set1_epi8(b' ' as i8)));
-                cursor.kept += kept_of_16(step, !drop & inside, &mut out[cursor.kept..]);
-                in_space = spaces >> 15 & 1 == 1;
-                cursor.at += 16;
-            } else {
-                in_space = cursor.strip_tag_to(source, cursor.at + n_bytes, in_space, out);
+            let beyond = _mm_movemask_epi8(step) as u32;
+            let n_bytes = (end - cursor.at).min(16).min(beyond.trailing_zeros() as usize);
+            let inside = (1 << n_bytes) - 1;
+            let space = white_16(step);
+            let spaces = _mm_movemask_epi8(space) as u32;
+            let drop = _mm_movemask_epi8(alphanumeric_16(step)) as u32 | spaces & (spaces << 1 | u32::from(in_space));
+            let step = _mm_or_si128(_mm_andnot_si128(space, step), _mm_and_si128(space, _mm_set1_epi8(b' ' as i8)));
+            cursor.kept += kept_of_16(step, !drop & inside, &mut out[cursor.kept..]);
+            cursor.at += n_bytes;
+            in_space = spaces >> 15 & 1 == 1;
+            if beyond != 0 && cursor.at < end {
+                cursor.strip_beyond_ascii(&source[..end], out);
+                in_space = false;
             }
         }
     }
@@ -181,12 +187,11 @@ fn strip_by_64(source: &str, out: &mut [u8]) -> usize {
             cursor.kept += kept_of_64(step, !alphanumeric_64(step), &mut out[cursor.kept..]);
             cursor.at += 64;
         } else {
-            // The ASCII before the first other character, and then 16 bytes by table: text has them in clusters.
-            let n_ascii = beyond.trailing_zeros();
-            let inside = (1u64 << n_ascii) - 1;
-            cursor.kept += kept_of_64(step, !alphanumeric_64(step) & inside, &mut out[cursor.kept..]);
-            cursor.at += n_ascii as usize;
-            cursor.strip_to(source, (cursor.at + 16).min(source.len()), out);
+            // The ASCII before the first other character, and then those: they come in clusters.
+            let n_ascii = beyond.trailing_zeros() as usize;
+            cursor.kept += kept_of_64(step, !alphanumeric_64(step) & first(n_ascii), &mut out[cursor.kept..]);
+            cursor.at += n_ascii;
+            cursor.strip_beyond_ascii(source, out);
         }
     }
     cursor.strip_to(source, source.len(), out);
@@ -202,17 +207,18 @@ fn strip_tags_by_64(source: &str, tags: &[Span], out: &mut [u8]) -> usize {
         let mut in_space = false;
         while cursor.at < end {
             let n_bytes = (end - cursor.at).min(64);
-            let inside = u64::MAX >> (64 - n_bytes);
-            let step = load_inside(source.as_bytes(), cursor.at, inside);
-            if _mm512_movepi8_mask(step) == 0 {
-                let spaces = white_64(step);
-                let drop = alphanumeric_64(step) | spaces & (spaces << 1 | u64::from(in_space));
-                let step = _mm512_mask_mov_epi8(step, spaces, _mm512_set1_epi8(b' ' as i8));
-                cursor.kept += kept_of_64(step, !drop & inside, &mut out[cursor.kept..]);
-                in_space = spaces >> 63 == 1;
-                cursor.at += n_bytes;
-            } else {
-                in_space = cursor.strip_tag_to(source, cursor.at + n_bytes, in_space, out);
+            let step = load_inside(source.as_bytes(), cursor.at, n_bytes);
+            let beyond = _mm512_movepi8_mask(step);
+            let n_bytes = n_bytes.min(beyond.trailing_zeros() as usize);
+            let spaces = white_64(step);
+            let drop = alphanumeric_64(step) | spaces & (spaces << 1 | u64::from(in_space));
+            let step = _mm512_mask_mov_epi8(step, spaces, _mm512_set1_epi8(b' ' as i8));
+            cursor.kept += kept_of_64(step, !drop & first(n_bytes), &mut out[cursor.kept..]);
+            cursor.at += n_bytes;
+            in_space = spaces >> 63 == 1;
+            if beyond != 0 {
+                cursor.strip_beyond_ascii(&source[..end], out);
+                in_space = false;
             }
         }
     }
@@ -257,12 +263,18 @@ fn load_64(bytes: &[u8; 64]) -> __m512i {
     unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
 }
 
-/// The bytes from `at` on that `inside` has a bit for, and zeros.
+/// The first `n_bytes` (1 to 64) bytes from `at` on, and zeros.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw")]
-fn load_inside(bytes: &[u8], at: usize, inside: u64) -> __m512i {
-    let bytes = &bytes[at..];
-    assert!(64 - inside.leading_zeros() as usize <= bytes.len(), "the step leaves the source");
+#[target_feature(enable = "avx512f,avx512bw,bmi2")]
+fn load_inside(bytes: &[u8], at: usize, n_bytes: usize) -> __m512i {
+    let bytes = &bytes[at..at + n_bytes];
     // SAFETY: the bytes with a bit are there; the others are not touched.
-    unsafe { _mm512_maskz_loadu_epi8(inside, bytes.as_ptr().cast()) }
+    unsafe { _mm512_maskz_loadu_epi8(first(n_bytes), bytes.as_ptr().cast()) }
+}
+
+/// A bit for each of the first `n_bytes` of 64.
+#[inline]
+#[target_feature(enable = "bmi2")]
+fn first(n_bytes: usize) -> u64 {
+    if n_bytes >= 64 { u64::MAX } else { (1 << n_bytes) - 1 }
 }
