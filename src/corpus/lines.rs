@@ -1,0 +1,64 @@
+//! JSON envelopes, one per line.
+//!
+//! Only the sort of envelope is looked for here; opening it is work for the signing threads. A line that is no envelope
+//! is rejected by its number, there or here, and the others are read.
+
+use super::Session;
+use super::tape::{Line, Tape};
+use crate::document::{Carrier, Format, Record, Rejection};
+use std::ops::ControlFlow;
+
+/// Hands over the envelopes in `tape`; the number in a place is the line's.
+pub(super) fn read(tape: &mut Tape<'_>, file: &str, session: &mut Session<'_>) -> ControlFlow<()> {
+    for number in 1u64.. {
+        let place = format!("{file}#{number}");
+        let mut line = Vec::new();
+        tape.begin_record();
+        // An envelope is larger than the body in it by up to a factor of six (`\u0000`).
+        match tape.line(session.limits.unpacked_bytes_max, &mut line) {
+            Ok(Line::None) => break,
+            Ok(Line::Whole) => envelope(place, number, line, session)?,
+            Ok(Line::TooLong(len)) => {
+                let limit = session.limits.unpacked_bytes_max;
+                session.trouble(&place, Rejection::TooLarge { len: len as usize, limit })?;
+            }
+            Err(error) => return session.trouble(&place, error),
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+fn envelope(place: String, number: u64, mut line: Vec<u8>, session: &mut Session<'_>) -> ControlFlow<()> {
+    if number == 1 && line.starts_with(b"\xef\xbb\xbf") {
+        line.drain(..3);
+    }
+    match line.trim_ascii_start().first() {
+        None => return ControlFlow::Continue(()),
+        Some(b'{') => {}
+        Some(_) => {
+            let problem = "the line is not a JSON object (`--format` says what else the file is)";
+            return session.trouble(&place, Rejection::Envelope(problem.into()));
+        }
+    }
+    let format = if has_raw(&line) { Format::MailEnvelope } else { Format::PageEnvelope };
+    let carrier = Carrier { id: Some(place.clone()), ..Carrier::default() };
+    session.give(place, Record { format, body: line, carrier })
+}
+
+/// Whether the object has a field `raw`: the mark of a mail. Nearly all pages are told by the first, much faster look.
+fn has_raw(line: &[u8]) -> bool {
+    memchr::memmem::find(line, b"\"raw\"").is_some() && sonic_rs::get(line, ["raw"]).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_field_of_the_envelope_makes_a_mail() {
+        assert!(has_raw(br#"{"id": 1, "raw" : "Subject: x"}"#));
+        assert!(!has_raw(br#"{"html": "\"raw\": 1"}"#));
+        assert!(!has_raw(br#"{"meta": {"raw": 1}, "text": "x"}"#));
+        assert!(!has_raw(br#"{"html": "x"}"#));
+    }
+}
