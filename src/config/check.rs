@@ -1,6 +1,6 @@
 //! Rules that types cannot say: ranges, and contradictions between keys. All are collected, each with its values.
 
-use super::Settings;
+use super::{Band, Settings};
 
 /// Offsets into a document are 32-bit; a quarter of that leaves room for what decoding and joining add.
 const BYTES_CEILING: usize = 1 << 30;
@@ -69,6 +69,17 @@ pub(super) fn problems(settings: &Settings) -> Vec<String> {
         ("imatch.drop_share", imatch.drop_share),
     ] {
         refuse(!(value > 0.0 && value < 1.0), format!("{key} ({value}) must lie between 0 and 1"));
+    }
+    for (key, band) in [
+        ("imatch.page_band", imatch.page_band),
+        ("imatch.mail_band", imatch.mail_band),
+        ("imatch.unspaced_band", imatch.unspaced_band),
+    ] {
+        let Band { min, max } = band;
+        refuse(
+            !(0.0 <= min && min < max && max <= 1.0),
+            format!("{key} ([{min}, {max}]) must ascend and lie in 0 to 1"),
+        );
     }
     problems
 }

@@ -236,3 +236,165 @@ impl Sum {
         self.n_terms += (ones & 1) as u32;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::lexicon::About;
+    use super::super::lexicon::table::Draw;
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+    use xxhash_rust::xxh3::xxh3_64;
+
+    const COPIES: usize = 5;
+    const SHARE: f64 = 1.0 / 3.0;
+    const KEY: u64 = 0xC0FF_EE00_C0FF_EE00;
+    const TERMS_MIN: u32 = 4;
+    const BAND: Band = Band { min: 0.2, max: 0.8 };
+
+    /// `a`, `aa`, … are in the band or rarer, `z`, `zz`, … too common, and others unknown.
+    fn lexicon() -> Lexicon {
+        let about = About { name: "test".into(), n_documents: 1000, df_min: 2, ..About::default() };
+        let letters = ["a", "b", "c", "d", "e", "f", "z"];
+        let mut terms: Vec<(String, u32)> = Vec::new();
+        for (place, letter) in letters.iter().enumerate() {
+            for n in 1..=3 {
+                let df = if *letter == "z" { 600 } else { [200, 90, 3][n - 1] - place as u32 / 4 };
+                terms.push((letter.repeat(n), df));
+            }
+        }
+        Lexicon::new(about, terms.iter().map(|(term, df)| (term.as_str(), *df))).unwrap()
+    }
+
+    fn hash(term: &str) -> u64 {
+        xxh3_64(term.as_bytes())
+    }
+
+    fn table() -> Table {
+        Table::with_draw(&lexicon(), BAND, Draw::new(COPIES, SHARE, KEY), hash)
+    }
+
+    fn sign(terms: &[&str]) -> Option<IMatch> {
+        let hashes: Vec<u64> = terms.iter().map(|term| hash(term)).collect();
+        signed(&hashes, &table(), TERMS_MIN, KEY, &mut Vec::new())
+    }
+
+    /// The slow and obvious version: for each coordinate the sorted list of the terms it keeps, spelled out.
+    fn kept_lists(terms: &BTreeSet<&str>, lexicon: &Lexicon) -> Vec<Option<Vec<String>>> {
+        let keeps = |coordinate: usize, term: &str| {
+            let draw = mix(mix(hash(term), KEY), KEY.wrapping_add(coordinate as u64)) as f64 / 2f64.powi(64);
+            coordinate == 0 || draw >= SHARE
+        };
+        (0..=COPIES)
+            .map(|coordinate| {
+                let known: Vec<(f64, u64, &str)> = terms
+                    .iter()
+                    .filter(|term| keeps(coordinate, term))
+                    .filter_map(|term| Some((lexicon.nidf(lexicon.document_frequency(term)?), hash(term), *term)))
+                    .collect();
+                let in_band = known.iter().filter(|(nidf, ..)| (BAND.min..=BAND.max).contains(nidf));
+                let mut list: Vec<String> = in_band.map(|(.., term)| term.to_string()).collect();
+                let mut above: Vec<_> = known.iter().filter(|(nidf, ..)| *nidf > BAND.max).collect();
+                above.sort_by(|a, b| a.partial_cmp(b).unwrap());
+                let missing = (TERMS_MIN as usize).saturating_sub(list.len());
+                list.extend(above.iter().take(missing).map(|(.., term)| term.to_string()));
+                list.sort();
+                (list.len() >= TERMS_MIN as usize).then_some(list)
+            })
+            .collect()
+    }
+
+    fn document() -> impl Strategy<Value = BTreeSet<&'static str>> {
+        let words = [
+            "a", "b", "c", "d", "e", "f", "z", "aa", "bb", "cc", "dd", "ee", "ff", "zz", "aaa", "bbb", "ccc", "ddd",
+            "eee", "fff", "zzz", "unknown", "other", "strange",
+        ];
+        proptest::sample::subsequence(words.to_vec(), 0..=24).prop_map(|words| words.into_iter().collect())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        /// Two documents, the second often a small change of the first.
+        #[test]
+        fn coordinates_agree_where_the_kept_terms_are_equal(a in document(), b in document(), change: bool) {
+            let b = if change { a.symmetric_difference(&b.into_iter().take(2).collect()).copied().collect() } else { b };
+            let lexicon = lexicon();
+            let list = |set: &BTreeSet<&'static str>| set.iter().copied().collect::<Vec<_>>();
+            let (signed_a, signed_b) = (sign(&list(&a)), sign(&list(&b)));
+            let (lists_a, lists_b) = (kept_lists(&a, &lexicon), kept_lists(&b, &lexicon));
+            prop_assert_eq!(signed_a.is_some(), lists_a[0].is_some());
+            let (Some(signed_a), Some(signed_b)) = (signed_a, signed_b) else { return Ok(()) };
+            prop_assert_eq!(signed_a.n_terms as usize, lists_a[0].as_ref().unwrap().len());
+            let mut n_agreeing = 0;
+            for coordinate in 0..=COPIES {
+                let (one, other) = (signed_a.coordinates[coordinate], signed_b.coordinates[coordinate]);
+                let (one_list, other_list) = (&lists_a[coordinate], &lists_b[coordinate]);
+                prop_assert_eq!(one.is_some(), one_list.is_some(), "coordinate {}", coordinate);
+                prop_assert_eq!(one == other, one_list == other_list, "coordinate {}", coordinate);
+                n_agreeing += usize::from(one.is_some() && one == other);
+            }
+            prop_assert_eq!(signed_a.agreeing(&signed_b), n_agreeing);
+        }
+
+        #[test]
+        fn shuffled_terms_sign_alike(terms in document(), by in any::<u64>()) {
+            let list: Vec<&str> = terms.iter().copied().collect();
+            let mut shuffled = list.clone();
+            shuffled.sort_by_key(|term| mix(hash(term), by));
+            prop_assert_eq!(sign(&list), sign(&shuffled));
+        }
+    }
+
+    #[test]
+    fn few_terms_are_unsigned() {
+        assert_eq!(sign(&[]), None);
+        assert_eq!(sign(&["a", "b", "c"]), None);
+        assert_eq!(sign(&["a", "b", "c", "z", "zz", "zzz", "unknown"]), None, "too common or unknown: not counted");
+        let thin = sign(&["a", "b", "c", "d"]).unwrap();
+        assert_eq!(thin.n_terms, 4);
+        assert!(thin.coordinates[1..].contains(&None), "a copy that drops one has too few: {thin:?}");
+    }
+
+    #[test]
+    fn rare_terms_fill_up_thin_texts_only() {
+        let thin = sign(&["a", "b", "c", "aaa"]).unwrap();
+        assert_ne!(thin.coordinates[0], sign(&["a", "b", "c", "bbb"]).unwrap().coordinates[0]);
+        let enough = ["a", "b", "c", "d", "e", "f", "aa", "bb", "cc", "dd", "ee", "ff"];
+        let with_rare = [&enough[..], &["aaa", "eee"]].concat();
+        assert_eq!(sign(&enough), sign(&with_rare), "enough in every copy: rarer terms don't count");
+    }
+
+    #[test]
+    fn signatures_of_two_lexicons_have_nothing_in_common() {
+        let one = sign(&["a", "b", "c", "d", "e", "f"]).unwrap();
+        assert_eq!(one.agreeing(&one), one.coordinates.iter().flatten().count());
+        let other = IMatch { lexicon: LexiconId(one.lexicon.0 + 1), ..one.clone() };
+        assert_eq!(one.agreeing(&other), 0);
+    }
+
+    #[test]
+    fn golden_coordinates() {
+        let signed = sign(&["a", "b", "c", "aa", "bbb", "unknown"]).unwrap();
+        let golden = concat!(
+            r#"{"lexicon":"0ca5347f00aa9766","coordinates":["670cf26237b1b1de",null,null,"04a46c1378a22f54",null,null],"#,
+            r#""n_terms":4}"#
+        );
+        assert_eq!(serde_json::to_string(&signed).unwrap(), golden);
+    }
+
+    #[test]
+    fn a_lexicon_that_is_not_there_is_named_with_its_key() {
+        let mut settings = Settings::default();
+        settings.imatch.mail_lexicon = "klingon".into();
+        settings.imatch.page_lexicon = "broken.lexicon".into();
+        let read = |path: &Path| match path.to_str() {
+            Some("broken.lexicon") => Ok(b"nonsense".to_vec()),
+            _ => Err(io::ErrorKind::NotFound.into()),
+        };
+        let Err(Problems(problems)) = Lexicons::new(&settings, read) else { panic!("refused") };
+        assert_eq!(problems.len(), 2, "{problems:?}");
+        assert!(problems[0].starts_with("imatch.page_lexicon (`broken.lexicon`): not a lexicon"), "{problems:?}");
+        assert!(problems[1].starts_with("imatch.mail_lexicon (`klingon`): no built-in lexicon"), "{problems:?}");
+    }
+}

@@ -281,3 +281,192 @@ impl<'b> Rest<'b> {
         Ok(None)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn about() -> About {
+        About {
+            name: "small".into(),
+            language: "en".into(),
+            source: "four documents".into(),
+            n_documents: 300,
+            df_min: 2,
+        }
+    }
+
+    fn small() -> Lexicon {
+        Lexicon::new(about(), [("banana", 2), ("band", 130), ("bandit", 300), ("日本", 3)]).unwrap()
+    }
+
+    /// The file of `content`, whatever that holds.
+    fn packed(content: &[u8]) -> Vec<u8> {
+        let mut bytes = [&MAGIC[..], &FORMAT.to_le_bytes(), &(content.len() as u32).to_le_bytes()].concat();
+        bytes.extend(id(content).0.to_le_bytes());
+        bytes.extend(zstd::bulk::compress(content, 1).unwrap());
+        bytes.extend(xxh3_64(&bytes).to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn a_lexicon_survives_its_file() {
+        let lexicon = small();
+        assert_eq!(Lexicon::from_bytes(&lexicon.to_bytes()).unwrap(), lexicon);
+        assert_eq!(said_id(&lexicon.to_bytes()), Some(lexicon.id()));
+        assert_eq!(lexicon.document_frequency("band"), Some(130));
+        assert_eq!(lexicon.document_frequency("ban"), None);
+    }
+
+    /// A file that was written stays readable, and its id stays.
+    #[test]
+    fn golden_content() {
+        let mut content = b"\x05\0small\x02\0en\x0e\0four documents".to_vec();
+        content.extend(b"\x2c\x01\0\0\0\0\0\0\x02\0\0\0\x04\0\0\0");
+        content.extend(b"\x00\x03\x04\x00\x06\x01\x02\x06\x00\x80\x01\xaa\x02\x01");
+        content.extend("bananadit日本".as_bytes());
+        assert_eq!(small().content(), content);
+        assert_eq!(small().id(), LexiconId(0x9CDD_8416_A12F_894B));
+    }
+
+    #[test]
+    fn packing_does_not_change_the_id() {
+        let words: BTreeMap<String, u32> = (0..500).map(|n| (format!("word{n}"), n / 2 + 2)).collect();
+        let lexicon = Lexicon::new(about(), words.iter().map(|(term, df)| (term.as_str(), *df))).unwrap();
+        let loosely = packed(&lexicon.content());
+        assert_ne!(loosely, lexicon.to_bytes());
+        assert_eq!(Lexicon::from_bytes(&loosely).unwrap().id(), lexicon.id());
+    }
+
+    #[test]
+    fn each_damage_is_named() {
+        let good = small().to_bytes();
+        let error = |bytes: &[u8]| Lexicon::from_bytes(bytes).unwrap_err();
+        assert_eq!(error(b""), LexiconError::NotALexicon);
+        assert_eq!(error(b"<html>"), LexiconError::NotALexicon);
+        assert_eq!(error(&good[..14]), LexiconError::Truncated { len: 14, what: "head" });
+        assert_eq!(error(&good[..26]), LexiconError::Truncated { len: 26, what: "checksum" });
+        for len in 32..good.len() {
+            assert_eq!(error(&good[..len]), LexiconError::Checksum, "cut off after {len}");
+        }
+        let mut other = good.clone();
+        other[8] = 9;
+        assert_eq!(error(&other), LexiconError::Format { found: 9 });
+        for at in 12..good.len() {
+            let mut flipped = good.clone();
+            flipped[at] ^= 0x10;
+            assert_eq!(error(&flipped), LexiconError::Checksum, "byte {at}");
+        }
+        let resealed = |change: &dyn Fn(&mut Vec<u8>)| {
+            let mut bytes = good[..good.len() - 8].to_vec();
+            change(&mut bytes);
+            bytes.extend(xxh3_64(&bytes).to_le_bytes());
+            error(&bytes)
+        };
+        assert!(matches!(resealed(&|bytes| bytes[16] ^= 1), LexiconError::Id { .. }));
+        assert!(matches!(resealed(&|bytes| bytes[12] += 1), LexiconError::Length { .. }));
+        assert!(matches!(resealed(&|bytes| bytes[12] -= 1), LexiconError::Length { .. }));
+        assert!(matches!(resealed(&|bytes| bytes[15] = 0xFF), LexiconError::TooLarge { what: "content", .. }));
+        assert!(matches!(resealed(&|bytes| bytes.truncate(30)), LexiconError::Packing(_)));
+    }
+
+    #[test]
+    fn unsound_terms_are_named() {
+        let error = |terms: &[(&str, u32)]| Lexicon::new(about(), terms.iter().copied()).unwrap_err();
+        assert_eq!(error(&[("b", 2), ("a", 2)]), LexiconError::Unsorted { index: 1 });
+        assert_eq!(error(&[("a", 2), ("a", 2)]), LexiconError::Unsorted { index: 1 });
+        assert_eq!(error(&[("", 2)]), LexiconError::TermLength { index: 0, len: 0 });
+        assert_eq!(error(&[("a".repeat(129).as_str(), 2)]), LexiconError::TermLength { index: 0, len: 129 });
+        let frequency = |df| LexiconError::Frequency { index: 0, df, df_min: 2, n_documents: 300 };
+        assert_eq!(error(&[("a", 1)]), frequency(1));
+        assert_eq!(error(&[("a", 301)]), frequency(301));
+        let counts = |n_documents, df_min| Lexicon::new(About { n_documents, df_min, ..about() }, []).unwrap_err();
+        assert_eq!(counts(1, 2), LexiconError::Counts { n_documents: 1, df_min: 2 });
+        assert_eq!(counts(9, 0), LexiconError::Counts { n_documents: 9, df_min: 0 });
+
+        // The same lexicon in other bytes: not as short as can be, or with something after it.
+        let content = small().content();
+        let at = content.len() - "bananadit日本".len() - 6;
+        assert_eq!(&content[at..at + 6], b"\x00\x80\x01\xaa\x02\x01", "the frequencies");
+        let with = |from: usize, to: usize, bytes: &[u8]| {
+            let changed = [&content[..from], bytes, &content[to..]].concat();
+            Lexicon::from_bytes(&packed(&changed)).unwrap_err()
+        };
+        assert_eq!(with(at, at + 1, b"\x80\x00"), LexiconError::FrequencyBytes { index: 0 });
+        assert_eq!(with(at, at + 1, &[0xFF; 6]), LexiconError::FrequencyBytes { index: 0 });
+        assert_eq!(with(at - 6, at - 5, b"\x05"), LexiconError::SharedBytes { index: 2 }, "five of four");
+        let shorter = with(at - 7, at - 6, b"\x02");
+        assert_eq!(shorter, LexiconError::Unsorted { index: 1 }, "`bad` after `banana`");
+        assert_eq!(with(content.len(), content.len(), b"x"), LexiconError::TrailingBytes { len: 1 });
+        assert_eq!(with(2, 3, b"\xFF"), LexiconError::NotText { what: "name" });
+    }
+
+    /// A million terms that share nearly all of their 128 bytes take 4 MB unpacked, and would need as many as there
+    /// is room for and more.
+    #[test]
+    fn a_bomb_is_refused() {
+        let mut content = small().content();
+        content.truncate(2 + 5 + 2 + 2 + 2 + 14 + 8 + 4);
+        let n: u32 = 0x7F * 0x7F * 0x7F;
+        let digits = |index: u32| [index / (0x7F * 0x7F), index / 0x7F % 0x7F, index % 0x7F].map(|digit| digit as u8);
+        let (mut shared, mut further, mut letters) = (vec![0], vec![128], vec![b'a'; 125]);
+        letters.extend(digits(0));
+        for index in 1..n {
+            let (before, now) = (digits(index - 1), digits(index));
+            let n_same = before.iter().zip(&now).take_while(|(before, now)| before == now).count();
+            shared.push(125 + n_same as u8);
+            further.push(3 - n_same as u8);
+            letters.extend(&now[n_same..]);
+        }
+        content.extend(n.to_le_bytes());
+        content.extend([shared, further, vec![0; n as usize], letters].concat());
+        let error = Lexicon::from_bytes(&packed(&content)).unwrap_err();
+        assert_eq!(error, LexiconError::TooLarge { what: "terms", limit: LETTERS_BYTES_MAX });
+        // A head that promises much reserves nothing.
+        let mut bytes = small().to_bytes();
+        bytes[15] = 7;
+        bytes.truncate(bytes.len() - 8);
+        bytes.extend(xxh3_64(&bytes).to_le_bytes());
+        assert!(matches!(Lexicon::from_bytes(&bytes).unwrap_err(), LexiconError::Length { .. }));
+    }
+
+    fn any_terms() -> impl Strategy<Value = BTreeMap<String, u32>> {
+        proptest::collection::btree_map("[a-cあ-お]{1,6}", 2u32..=300, 0..40)
+    }
+
+    proptest! {
+        #[test]
+        fn any_lexicon_survives_its_file(terms in any_terms()) {
+            let lexicon = Lexicon::new(about(), terms.iter().map(|(term, df)| (term.as_str(), *df))).unwrap();
+            let again = Lexicon::from_bytes(&lexicon.to_bytes()).unwrap();
+            prop_assert_eq!(&again, &lexicon);
+            prop_assert!(again.terms().eq(terms.iter().map(|(term, df)| (term.as_str(), *df))));
+        }
+
+        #[test]
+        fn no_bytes_make_the_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _outcome = Lexicon::from_bytes(&bytes);
+            let _outcome = Lexicon::from_content(&bytes);
+            let _outcome = Lexicon::from_bytes(&[&MAGIC[..], &FORMAT.to_le_bytes(), &bytes].concat());
+            let _outcome = Lexicon::from_bytes(&packed(&bytes));
+        }
+
+        /// Bytes behind a good checksum: what is accepted is sound, and there is one way to write it.
+        #[test]
+        fn whatever_is_read_is_sound(terms in any_terms(), at in any::<prop::sample::Index>(), to in any::<u8>()) {
+            let lexicon = Lexicon::new(about(), terms.iter().map(|(term, df)| (term.as_str(), *df))).unwrap();
+            let mut content = lexicon.content();
+            let at = at.index(content.len());
+            content[at] = to;
+            if let Ok(read) = Lexicon::from_bytes(&packed(&content)) {
+                prop_assert_eq!(read.content(), content);
+                let terms: Vec<_> = read.terms().collect();
+                prop_assert!(terms.windows(2).all(|pair| pair[0].0 < pair[1].0));
+                let (df_min, n_documents) = (read.about().df_min, read.about().n_documents);
+                prop_assert!(terms.iter().all(|(_, df)| *df >= df_min && u64::from(*df) <= n_documents));
+            }
+        }
+    }
+}

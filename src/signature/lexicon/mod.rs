@@ -5,7 +5,7 @@
 //! with another [`LexiconId`], and signatures of two lexicons are never compared.
 //!
 //! [`file`] is how it is written down, [`table`] how it is looked up while signing, [`built_in`] what ships inside the
-//! binary.
+//! binary, [`count`] how one is made.
 //!
 //! # Invariants
 //! - Equal contents have equal ids, however they are packed. (`packing_does_not_change_the_id`)
@@ -13,6 +13,7 @@
 //!   (`whatever_is_read_is_sound`)
 
 pub mod built_in;
+pub mod count;
 pub mod file;
 pub mod table;
 

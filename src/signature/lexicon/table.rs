@@ -74,14 +74,24 @@ const ENTRIES_PER_BUCKET: f64 = 2.5;
 impl Table {
     /// The table of `lexicon` with `copies` randomised copies, each without a share of `drop_share` of the terms.
     pub fn new(lexicon: &Lexicon, band: Band, copies: usize, drop_share: f64, keys: &Keys) -> Self {
-        let draw = Draw::new(copies, drop_share, keys.imatch);
+        Self::with_draw(lexicon, band, Draw::new(copies, drop_share, keys.imatch), |term| {
+            words::term_hash(term, keys.word)
+        })
+    }
+
+    pub(in crate::signature) fn with_draw(
+        lexicon: &Lexicon,
+        band: Band,
+        draw: Draw,
+        hash: impl Fn(&str) -> u64,
+    ) -> Self {
         let n_documents = lexicon.about().n_documents;
         let kept: Vec<Entry> = lexicon
             .terms()
             .filter_map(|(term, df)| {
                 let nidf = lexicon.nidf(df);
                 (nidf >= band.min).then(|| {
-                    let hash = words::term_hash(term, keys.word);
+                    let hash = hash(term);
                     let above = nidf > band.max;
                     let value = if above { n_documents - u64::from(df) + 1 } else { IN_BAND | draw.copies(hash).0 };
                     Entry { hash, value }
@@ -156,7 +166,7 @@ impl Table {
 }
 
 /// Which copies drop which terms.
-struct Draw {
+pub(in crate::signature) struct Draw {
     copies: usize,
     /// A copy drops a term when its hash is below: the share, of 2^64.
     dropped_below: u64,
@@ -164,7 +174,7 @@ struct Draw {
 }
 
 impl Draw {
-    fn new(copies: usize, drop_share: f64, key: u64) -> Self {
+    pub(in crate::signature) fn new(copies: usize, drop_share: f64, key: u64) -> Self {
         assert!(copies <= COPIES_MAX, "{copies} copies, at most {COPIES_MAX} fit");
         // `as` saturates: a share of 1 drops (nearly) everything, which the settings refuse anyway.
         Self { copies, dropped_below: (drop_share * 2f64.powi(64)) as u64, key }
@@ -177,5 +187,80 @@ impl Draw {
             copies |= u64::from(draw >= self.dropped_below) << index;
         }
         Copies(copies)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::About;
+    use super::*;
+    use std::collections::BTreeMap;
+    use xxhash_rust::xxh3::xxh3_64;
+
+    /// Words `word0`, `word1`, … of which the n-th stands in about 1 of n of 10,000 documents.
+    fn lexicon() -> Lexicon {
+        let about = About { n_documents: 10_000, df_min: 2, ..About::default() };
+        let terms: BTreeMap<String, u32> = (1..3000).map(|n| (format!("word{n}"), (10_000 / n).max(2))).collect();
+        Lexicon::new(about, terms.iter().map(|(term, df)| (term.as_str(), *df))).unwrap()
+    }
+
+    #[test]
+    fn the_table_finds_what_the_lexicon_holds() {
+        let lexicon = lexicon();
+        let hash = |term: &str| xxh3_64(term.as_bytes());
+        let table = Table::with_draw(&lexicon, Band { min: 0.2, max: 0.8 }, Draw::new(10, 0.5, 99), hash);
+        let mut n_of_each = [0; 3];
+        let mut rarest = None;
+        for (term, df) in lexicon.terms() {
+            let (place, nidf) = (table.place(hash(term)), lexicon.nidf(df));
+            match place {
+                None => {
+                    assert!(nidf < 0.2, "{term} {nidf}");
+                    n_of_each[0] += 1;
+                }
+                Some(Place::Band(_)) => {
+                    assert!((0.2..=0.8).contains(&nidf), "{term} {nidf}");
+                    n_of_each[1] += 1;
+                }
+                Some(Place::Above(rarity)) => {
+                    assert!(nidf > 0.8, "{term} {nidf}");
+                    n_of_each[2] += 1;
+                    rarest = rarest.max(Some((rarity, 10_000 - df)));
+                }
+            }
+        }
+        assert_eq!(rarest.map(|(_, without)| without), Some(9_997), "the rarest has the smallest frequency, 3");
+        assert!(n_of_each.iter().all(|n| *n > 5), "{n_of_each:?}");
+        for other in 0..100_000u64 {
+            assert_eq!(table.place(xxh3_64(&other.to_le_bytes())), None, "no word");
+        }
+    }
+
+    #[test]
+    fn each_copy_drops_its_share() {
+        let (copies, drop_share) = (63, 1.0 / 3.0);
+        let draw = Draw::new(copies, drop_share, 7);
+        let n = 100_000;
+        let mut kept = vec![0; copies];
+        let mut in_both = 0;
+        for term in 0..n {
+            let drawn = draw.copies(xxh3_64(&u64::to_le_bytes(term)));
+            (0..copies).filter(|index| drawn.has(*index)).for_each(|index| kept[index] += 1);
+            in_both += u32::from(drawn.has(0) && drawn.has(1));
+        }
+        for (index, kept) in kept.iter().enumerate() {
+            let share = 1.0 - f64::from(*kept) / n as f64;
+            // Six standard errors.
+            assert!((share - drop_share).abs() < 6.0 * 0.0015, "copy {index} drops {share}");
+        }
+        let share = f64::from(in_both) / n as f64;
+        assert!((share - 4.0 / 9.0).abs() < 6.0 * 0.0016, "two copies are independent: {share}");
+    }
+
+    #[test]
+    fn an_empty_lexicon_has_a_table() {
+        let lexicon = Lexicon::new(About { n_documents: 2, df_min: 1, ..About::default() }, []).unwrap();
+        let table = Table::with_draw(&lexicon, Band { min: 0.2, max: 0.8 }, Draw::new(10, 0.5, 1), |_| 0);
+        assert_eq!(table.place(0), None);
     }
 }
