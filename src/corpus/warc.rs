@@ -103,7 +103,7 @@ impl Archive<'_> {
     /// checksum of a packed one has been compared.
     fn read_records(&mut self, tape: &mut Tape<'_>, session: &mut Session<'_>) -> ControlFlow<(), io::Result<()>> {
         let number_before = self.number;
-        let mut last = None;
+        let mut last: Option<(String, Box<Result<Entry, Cause>>)> = None;
         loop {
             let found = match self.next(tape, session) {
                 Ok(found) => found,
