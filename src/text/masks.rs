@@ -1,5 +1,18 @@
 //! Personal tokens (addresses, URLs, long digit strings, the recipient's name) count as one word each, whatever
 //! they say, so that a campaign that greets everybody by name stays one campaign.
+//!
+//! [`Finder`] looks for `@`, `://`, `www.` and host names, and takes the token around: ASCII letters, digits and the
+//! signs that may stand in one, so that a URL ends where Japanese text goes on, without the punctuation at its end. A
+//! bare host name is one with a generic top-level domain (`example.com`), or with any other in lower case before a
+//! path (`example.de/shop`): a full stop without a space after it is too common to ask for less. Numbers and
+//! names are masked where units are written down.
+//!
+//! # Invariants
+//! - Masks are in order and do not overlap, and the search is linear: a token is looked at again only if it is
+//!   masked, and then only once. (`masks_are_ordered`, `hostile_masks_take_linear_time`)
+
+use super::words::WordKey;
+use crate::document::Span;
 
 /// What a masked token was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,4 +25,135 @@ pub enum Mask {
     Number,
     /// A name of the recipient.
     Name,
+}
+
+impl Mask {
+    /// The hash of a unit masked as this. No word holds a NUL, so none has it by its letters.
+    pub fn hash(self, key: WordKey) -> u64 {
+        key.hash(match self {
+            Self::Address => b"\0address",
+            Self::Url => b"\0url",
+            Self::Number => b"\0number",
+            Self::Name => b"\0name",
+        })
+    }
+}
+
+/// Top-level domains that make a host name of a word with dots.
+const GENERIC: [&str; 14] =
+    ["com", "net", "org", "info", "biz", "edu", "gov", "mil", "io", "xyz", "online", "site", "shop", "top"];
+
+/// Finds the addresses and URLs of a text, in order.
+pub struct Finder<'a> {
+    bytes: &'a [u8],
+    signs: memchr::Memchr3<'a>,
+    /// The end of the last one: nothing before it is looked at again.
+    floor: usize,
+}
+
+impl<'a> Finder<'a> {
+    /// All of them in `text`.
+    pub fn new(text: &'a str) -> Self {
+        let bytes = text.as_bytes();
+        Self { bytes, signs: memchr::memchr3_iter(b'@', b':', b'.', bytes), floor: 0 }
+    }
+
+    /// The token around an `@`.
+    fn address(&self, at: usize) -> Option<(usize, usize)> {
+        let domain = &self.bytes[at + 1..];
+        let mut end = domain.iter().position(|b| !is_host(*b)).unwrap_or(domain.len());
+        while end > 0 && !domain[end - 1].is_ascii_alphanumeric() {
+            end -= 1;
+        }
+        let domain = &domain[..end];
+        let dot = memchr::memrchr(b'.', domain)?;
+        let is_domain = domain[0].is_ascii_alphanumeric() && domain[dot + 1..].len() >= 2;
+        let start = self.back(at, |b| b.is_ascii_alphanumeric() || b"._%+-=".contains(&b));
+        (is_domain && start < at).then_some((start, at + 1 + end))
+    }
+
+    /// The token around a `://`.
+    fn url(&self, at: usize) -> Option<(usize, usize)> {
+        let start = self.back(at, |b| b.is_ascii_alphabetic());
+        let end = self.url_end(at + 3);
+        (start < at && end > at + 3).then_some((start, end))
+    }
+
+    /// The token around the dot of a host name.
+    fn host(&self, at: usize) -> Option<(usize, usize)> {
+        let &[before, _, after] = self.bytes.get(at.checked_sub(1)?..)?.first_chunk()?;
+        if !before.is_ascii_alphanumeric() || !after.is_ascii_alphanumeric() || at == self.floor {
+            return None;
+        }
+        if let Some(start) = at.checked_sub(3)
+            && start >= self.floor
+            && self.bytes[start..at].eq_ignore_ascii_case(b"www")
+            && (start == self.floor || !self.bytes[start - 1].is_ascii_alphanumeric())
+        {
+            return Some((start, self.url_end(at + 1)));
+        }
+        let rest = &self.bytes[at + 1..];
+        // A label is at most 63 letters long.
+        let n_letters = rest.iter().take(64).position(|b| !b.is_ascii_alphabetic()).unwrap_or(rest.len());
+        let (label, rest) = rest.split_at(n_letters.min(rest.len()));
+        let (next, after_next) = (rest.first().copied().unwrap_or(b' '), rest.get(1).copied().unwrap_or(b' '));
+        let has_path = matches!(next, b'/' | b'?' | b'#') || next == b':' && after_next.is_ascii_digit();
+        let ends = match next {
+            b'.' => !after_next.is_ascii_alphanumeric(),
+            b'@' | b'_' | b'-' | b'\'' => false,
+            _ => !next.is_ascii_alphanumeric(),
+        };
+        let is_generic = || GENERIC.iter().any(|name| label.eq_ignore_ascii_case(name.as_bytes()));
+        let is_local =
+            || next == b'/' && label.len() >= 2 && label.iter().all(u8::is_ascii_lowercase) && after_next > b' ';
+        if !ends || !(is_generic() || is_local()) {
+            return None;
+        }
+        let mut start = self.back(at, is_host);
+        while !self.bytes[start].is_ascii_alphanumeric() {
+            start += 1;
+        }
+        let end = at + 1 + label.len();
+        Some((start, if has_path { self.url_end(end).max(end) } else { end }))
+    }
+
+    /// The first of the bytes before `at` that are all `wanted` and not yet masked.
+    fn back(&self, at: usize, wanted: impl Fn(u8) -> bool) -> usize {
+        let before = &self.bytes[self.floor..at];
+        self.floor + before.iter().rposition(|b| !wanted(*b)).map_or(0, |unwanted| unwanted + 1)
+    }
+
+    /// Where the URL that goes on at `from` ends.
+    fn url_end(&self, from: usize) -> usize {
+        let rest = &self.bytes[from..];
+        let end = rest.iter().position(|b| !b.is_ascii_graphic() || b"<>\"{}|\\^`".contains(b)).unwrap_or(rest.len());
+        from + rest[..end].iter().rposition(|b| !b".,;:!?'()[]*_~".contains(b)).map_or(0, |last| last + 1)
+    }
+}
+
+impl Iterator for Finder<'_> {
+    type Item = (Mask, Span);
+
+    fn next(&mut self) -> Option<(Mask, Span)> {
+        loop {
+            let at = self.signs.next()?;
+            if at < self.floor {
+                continue;
+            }
+            let (mask, found) = match self.bytes[at] {
+                b'@' => (Mask::Address, self.address(at)),
+                b':' if self.bytes[at..].starts_with(b"://") => (Mask::Url, self.url(at)),
+                b'.' => (Mask::Url, self.host(at)),
+                _ => continue,
+            };
+            if let Some((start, end)) = found {
+                self.floor = end;
+                return Some((mask, Span::new(start, end)));
+            }
+        }
+    }
+}
+
+fn is_host(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'-'
 }

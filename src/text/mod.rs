@@ -39,6 +39,16 @@ pub struct Text {
 }
 
 impl Text {
+    /// Forgets all, keeps the memory.
+    pub fn clear(&mut self) {
+        self.words.clear();
+        self.hidden.clear();
+        self.sentences.clear();
+        self.blocks.clear();
+        self.n_characters = 0;
+        self.truncated = false;
+    }
+
     /// Whether most of the text is in a script without spaces.
     pub fn is_unspaced(&self) -> bool {
         2 * self.n_characters > self.words.len()

@@ -1,0 +1,79 @@
+//! The normalised form of a unit: NFKC, case folded, NFKC again, so that `Ｗord`, `𝐰𝐨𝐫𝐝` and `WORD` are one word.
+//!
+//! On top of it: what nobody sees (zero-width characters, soft hyphens, variation selectors) is left out, a
+//! typographic apostrophe is an apostrophe, and only the first 30 marks of a run count (the bound of the
+//! Stream-Safe Text Format), so that a run of marks as long as the text can be put in order in linear time. A few
+//! characters that NFKC takes apart into two of a script without spaces stay as they are: one unit is one character.
+//!
+//! # Invariants
+//! - Normalising twice changes nothing. (`a_normalised_form_is_its_own`)
+//! - A unit of one character has a form with one character. (`a_character_stays_one_character`)
+
+use caseless::Caseless;
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
+
+/// Marks of one run that count.
+const MARKS_MAX: usize = 30;
+
+/// Ligatures and digraphs that NFKC would take apart: Thai and Lao *am*, Lao *ho no* and *ho mo*, *yori*, *koto*.
+const KEPT: [char; 6] = ['\u{E33}', '\u{EB3}', '\u{EDC}', '\u{EDD}', '\u{309F}', '\u{30FF}'];
+
+/// Calls `with` for every character of the normalised form of `piece`.
+pub fn each_char(piece: &str, mut with: impl FnMut(char)) {
+    let mut n_marks = 0;
+    let seen = piece.chars().filter(|c| !is_ignorable(*c)).filter(move |c| {
+        n_marks = if canonical_combining_class(*c) == 0 { 0 } else { n_marks + 1 };
+        n_marks <= MARKS_MAX
+    });
+    if piece.starts_with(KEPT) {
+        return seen.for_each(with);
+    }
+    let apostrophe = |c| if c == '\u{2019}' { '\'' } else { c };
+    seen.map(apostrophe).nfkc().default_case_fold().nfkc().for_each(&mut with);
+}
+
+/// Whether `c` can begin a unit: a letter, a digit, a character of a script without spaces.
+pub fn is_base(c: char) -> bool {
+    (c.is_alphanumeric() || is_character(c)) && !is_mark(c) && !is_ignorable(c)
+}
+
+/// Whether `c` belongs to the base before it.
+pub fn is_mark(c: char) -> bool {
+    // The half-width voicing marks are letters by category, and combine after NFKC.
+    is_combining_mark(c) || matches!(c, '\u{FF9E}' | '\u{FF9F}')
+}
+
+/// Whether `c` shows nothing (`Default_Ignorable_Code_Point`).
+pub fn is_ignorable(c: char) -> bool {
+    matches!(c,
+        '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}'..='\u{1160}' | '\u{17B4}'..='\u{17B5}' | '\u{180B}'..='\u{180F}'
+        | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{3164}'
+        | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFF8}' | '\u{1BCA0}'..='\u{1BCA3}'
+        | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}')
+}
+
+/// Whether `c` is a character of a script without spaces, a unit by itself: Han, Hiragana, Katakana, Thai, Lao,
+/// Khmer, Myanmar; not their marks, and not their digits, which form numbers as everywhere.
+pub fn is_character(c: char) -> bool {
+    if c < '\u{E01}' {
+        return false;
+    }
+    let unspaced = matches!(c,
+        '\u{E01}'..='\u{E4E}' | '\u{E81}'..='\u{ECF}' | '\u{EDC}'..='\u{EDF}' // Thai, Lao
+        | '\u{1000}'..='\u{103F}' | '\u{104C}'..='\u{108F}' | '\u{109A}'..='\u{109F}' // Myanmar
+        | '\u{A9E0}'..='\u{A9EF}' | '\u{A9FA}'..='\u{A9FE}' | '\u{AA60}'..='\u{AA7F}'
+        | '\u{1780}'..='\u{17D3}' | '\u{17D7}' | '\u{17DC}' // Khmer
+        | '\u{2E80}'..='\u{2FD5}' | '\u{3005}'..='\u{3007}' | '\u{3021}'..='\u{3029}' | '\u{3031}'..='\u{3035}'
+        | '\u{3038}'..='\u{303B}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}'
+        | '\u{16FE3}' | '\u{20000}'..='\u{323AF}' // Han
+        | '\u{3041}'..='\u{3096}' | '\u{309D}'..='\u{309F}' | '\u{30A1}'..='\u{30FA}' | '\u{30FC}'..='\u{30FF}'
+        | '\u{31F0}'..='\u{31FF}' | '\u{FF66}'..='\u{FF9D}' | '\u{1AFF0}'..='\u{1AFFF}' | '\u{1B000}'..='\u{1B16F}' // Kana
+    );
+    unspaced && !is_mark(c) && !is_ignorable(c)
+}
+
+/// How many characters `c` counts when the length of a word decides.
+pub fn width(c: char) -> u32 {
+    if matches!(c, '\u{AC00}'..='\u{D7A3}') { 2 } else { 1 }
+}
