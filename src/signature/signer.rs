@@ -149,7 +149,7 @@ impl Signer {
     /// The grams of `words`, winnowed.
     fn grams(&mut self, words: &Words) -> Vec<grams::Gram> {
         let mut found = Vec::new();
-        grams::cut(words, self.keys.gram, self.settings.grams.window.get(), &mut self.grams, &mut found);
+        grams::cut(words, Traits::CORE, self.keys.gram, self.settings.grams.window.get(), &mut self.grams, &mut found);
         found
     }
 
