@@ -8,6 +8,7 @@ pub mod completions;
 pub mod config;
 pub mod lexicon;
 pub mod output;
+pub mod report;
 pub mod sign;
 pub mod tune;
 

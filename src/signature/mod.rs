@@ -19,6 +19,7 @@ pub mod minhash;
 mod signer;
 pub mod style;
 mod terms;
+pub mod tuning;
 
 pub use signer::Signer;
 
