@@ -1,13 +1,306 @@
-//! `seamripper lexicon`.
+//! `seamripper lexicon`: count a corpus, and look into what was counted.
 
-use super::{Common, Ending};
+use super::{Common, Ending, output};
+use crate::config::{Band, Settings};
+use crate::corpus::{self, Form};
+use crate::pipeline;
+use crate::signature::lexicon::count::{CountLimits, Tally};
+use crate::signature::lexicon::{About, Lexicon, LexiconId, built_in};
+use crate::text::words;
+use anyhow::{Context, bail, ensure};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use std::io::IsTerminal;
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 /// The arguments of `seamripper lexicon`.
 #[derive(Debug, clap::Args)]
-pub struct LexiconArguments {}
+#[command(after_help = "Examples:
+  seamripper lexicon build pages.warc.gz -o my.lexicon --name my-web --language en
+  seamripper lexicon build ham/ -o ham.lexicon --about 'our own mail of 2025, without spam'
+  seamripper lexicon inspect                       the built-in lexicons
+  seamripper lexicon inspect my.lexicon            what it was built from, and how many terms it keeps
+  seamripper lexicon inspect english-mail account  in how many documents a word stands
 
-/// Runs it.
+Use it with a setting: SEAMRIPPER_IMATCH__PAGE_LEXICON=my.lexicon seamripper sign page.html")]
+pub struct LexiconArguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Count in how many documents each term stands, copies counted once
+    Build(BuildArguments),
+    /// Print what a lexicon says of itself, or of words
+    Inspect {
+        /// A file, or the name of a built-in lexicon; all built-in ones if it is left out
+        #[arg(value_name = "FILE|NAME")]
+        lexicon: Option<String>,
+        /// Words to look up
+        #[arg(value_name = "WORD")]
+        words: Vec<String>,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "The documents are read as `seamripper sign` reads them. Signatures depend on the lexicon: freeze it,
+and change it as seldom as you would change a key.
+
+Examples:
+  seamripper lexicon build pages.warc.gz -o my.lexicon --name my-web --language en
+  zstdcat texts.jsonl.zst | seamripper lexicon build - --format jsonl -o texts.lexicon"
+)]
+struct BuildArguments {
+    /// Files and folders; `-` is standard input
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Where to write the lexicon
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Its name; that of the file if left out
+    #[arg(long)]
+    name: Option<String>,
+    /// The language or script of the documents, for people who look into the lexicon
+    #[arg(long, default_value = "")]
+    language: String,
+    /// From which text it was built, for people who look into the lexicon
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    about: String,
+    /// Leave out terms that stand in fewer documents
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
+    df_min: u32,
+    /// Forget the rarest terms when there are more than this many
+    #[arg(long, value_name = "N", default_value_t = CountLimits::default().terms_max)]
+    terms_max: usize,
+    /// What the files hold, whatever their names say
+    #[arg(long, value_name = "FORM")]
+    format: Option<Form>,
+}
+
+/// Builds or inspects.
 pub fn run(arguments: LexiconArguments, common: &Common) -> anyhow::Result<Ending> {
-    let _ = (arguments, common);
-    todo!()
+    let settings = common.settings()?;
+    match arguments.action {
+        Action::Build(arguments) => build(arguments, &settings, common.quiet),
+        Action::Inspect { lexicon: None, .. } => {
+            for name in built_in::names() {
+                let lexicon = built_in::lexicon(name).expect("the name is one of theirs");
+                print(&Portrait::of(&lexicon, &settings))?;
+            }
+            Ok(Ending::Good)
+        }
+        Action::Inspect { lexicon: Some(lexicon), words } => inspect(&opened(&lexicon)?, &words, &settings),
+    }
+}
+
+fn opened(file_or_name: &str) -> anyhow::Result<Lexicon> {
+    if let Some(lexicon) = built_in::lexicon(file_or_name) {
+        return Ok(lexicon);
+    }
+    let bytes = std::fs::read(file_or_name).with_context(|| {
+        let names: Vec<_> = built_in::names().collect();
+        format!("`{file_or_name}` is no built-in lexicon ({}) and no file that can be read", names.join(", "))
+    })?;
+    Lexicon::from_bytes(&bytes).with_context(|| file_or_name.to_owned())
+}
+
+fn build(arguments: BuildArguments, settings: &Settings, quiet: bool) -> anyhow::Result<Ending> {
+    let BuildArguments { paths, output, name, language, about, df_min, terms_max, format } = arguments;
+    ensure!(!output.is_dir(), "`{}` is a folder: name a file to write", output.display());
+    let name = name.unwrap_or_else(|| output.file_stem().unwrap_or_default().to_string_lossy().into_owned());
+    let options = corpus::Options { form: format, ..corpus::Options::default() };
+    let limits = CountLimits { document_terms_min: settings.text.terms_min, terms_max, ..CountLimits::default() };
+    let bar = if quiet { ProgressBar::hidden() } else { progress_bar(&paths) };
+    let mut n_troubles = 0;
+    let mut n_documents = 0u64;
+    let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let counter = pipeline::lexicon::count(&paths, &options, settings, limits, threads, &mut |outcome| {
+        n_documents += 1;
+        if let Err(trouble) = outcome {
+            n_troubles += 1;
+            bar.suspend(|| anstream::eprintln!("{}: {trouble}", output::ERROR));
+        }
+        if n_documents.is_multiple_of(64) {
+            bar.set_message(n_documents.to_string());
+            bar.set_position(options.n_bytes_read.load(Ordering::Relaxed));
+        }
+        ControlFlow::Continue(())
+    });
+    bar.finish_and_clear();
+    let tally = *counter.tally();
+    if tally.n_documents < 2 {
+        bail!("{} documents count, at least 2 are needed: {}", tally.n_documents, serde_json::to_string(&tally)?);
+    }
+    let lexicon = counter.lexicon(&name, &language, &about, df_min)?;
+    let bytes = lexicon.to_bytes();
+    write_whole(&output, &bytes).with_context(|| format!("writing `{}`", output.display()))?;
+    print(&Built {
+        file: output.display().to_string(),
+        n_bytes: bytes.len(),
+        portrait: Portrait::of(&lexicon, settings),
+        counted: tally,
+    })?;
+    Ok(if n_troubles == 0 { Ending::Good } else { Ending::SomeFailed })
+}
+
+/// Nobody finds half a lexicon at `path`, whenever this is stopped.
+fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".part");
+    std::fs::write(&beside, bytes)?;
+    std::fs::rename(&beside, path)
+}
+
+fn progress_bar(paths: &[PathBuf]) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let (bar, template) = match corpus::total_bytes(paths) {
+        Some(n_bytes) => {
+            let template = "{elapsed} [{wide_bar}] {bytes}/{total_bytes}, {bytes_per_sec}, {msg} documents, {eta} left";
+            (ProgressBar::new(n_bytes), template)
+        }
+        // Standard input doesn't say how much is to come.
+        None => (ProgressBar::new_spinner(), "{elapsed} {bytes}, {bytes_per_sec}, {msg} documents"),
+    };
+    bar.with_style(ProgressStyle::with_template(template).expect("the template is well formed").progress_chars("=> "))
+}
+
+fn inspect(lexicon: &Lexicon, words: &[String], settings: &Settings) -> anyhow::Result<Ending> {
+    if words.is_empty() {
+        print(&Portrait::of(lexicon, settings))?;
+    }
+    for word in words {
+        let mut terms = Vec::new();
+        words::spelled_terms(word, |term| terms.push(term.to_owned()));
+        if terms.is_empty() {
+            print(&Entry { word, term: None, found: None })?;
+        }
+        for term in terms {
+            let found = lexicon.document_frequency(&term).map(|df| Found::of(df, lexicon, settings));
+            print(&Entry { word, term: Some(term), found })?;
+        }
+    }
+    Ok(Ending::Good)
+}
+
+/// What `build` prints.
+#[derive(Serialize)]
+struct Built {
+    file: String,
+    n_bytes: usize,
+    #[serde(flatten)]
+    portrait: Portrait,
+    counted: Tally,
+}
+
+/// What `inspect` prints of a lexicon.
+#[derive(Serialize)]
+struct Portrait {
+    lexicon: LexiconId,
+    #[serde(flatten)]
+    about: About,
+    n_terms: usize,
+    bands: ByBand<Shares>,
+}
+
+/// One value for each band of the settings.
+#[derive(Serialize)]
+struct ByBand<T> {
+    page: T,
+    mail: T,
+    unspaced: T,
+}
+
+impl<T> ByBand<T> {
+    fn of(settings: &Settings, value: impl Fn(Band) -> T) -> Self {
+        let imatch = &settings.imatch;
+        Self { page: value(imatch.page_band), mail: value(imatch.mail_band), unspaced: value(imatch.unspaced_band) }
+    }
+}
+
+/// How a band parts the terms.
+#[derive(Serialize)]
+struct Shares {
+    nidf: Band,
+    n_common: usize,
+    n_in_band: usize,
+    n_rare: usize,
+}
+
+impl Portrait {
+    fn of(lexicon: &Lexicon, settings: &Settings) -> Self {
+        let bands = ByBand::of(settings, |band| {
+            let mut shares = Shares { nidf: band, n_common: 0, n_in_band: 0, n_rare: 0 };
+            for (_, df) in lexicon.terms() {
+                match Place::of(lexicon.nidf(df), band) {
+                    Place::Common => shares.n_common += 1,
+                    Place::InBand => shares.n_in_band += 1,
+                    Place::Rare => shares.n_rare += 1,
+                }
+            }
+            shares
+        });
+        Self { lexicon: lexicon.id(), about: lexicon.about().clone(), n_terms: lexicon.n_terms(), bands }
+    }
+}
+
+/// What `inspect` prints of a word. No `term` is a word that is too short, or has too many digits, to count.
+#[derive(Serialize)]
+struct Entry<'w> {
+    word: &'w str,
+    term: Option<String>,
+    #[serde(flatten)]
+    found: Option<Found>,
+}
+
+#[derive(Serialize)]
+struct Found {
+    df: u32,
+    nidf: f64,
+    places: ByBand<Place>,
+}
+
+impl Found {
+    fn of(df: u32, lexicon: &Lexicon, settings: &Settings) -> Self {
+        let nidf = lexicon.nidf(df);
+        Self { df, nidf, places: ByBand::of(settings, |band| Place::of(nidf, band)) }
+    }
+}
+
+/// Where a term stands to a band.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Place {
+    /// Never counts.
+    Common,
+    /// Counts.
+    InBand,
+    /// Counts where there are too few in the band.
+    Rare,
+}
+
+impl Place {
+    fn of(nidf: f64, band: Band) -> Self {
+        match nidf {
+            nidf if nidf < band.min => Self::Common,
+            nidf if nidf > band.max => Self::Rare,
+            _ => Self::InBand,
+        }
+    }
+}
+
+/// JSON: one line for machines, many for people.
+fn print(value: &impl Serialize) -> anyhow::Result<()> {
+    let json = if std::io::stdout().is_terminal() {
+        serde_json::to_string_pretty(value)?
+    } else {
+        serde_json::to_string(value)?
+    };
+    Ok(output::print(format!("{json}\n").as_bytes())?)
 }
