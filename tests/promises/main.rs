@@ -2,3 +2,4 @@
 
 mod data;
 mod tune_command;
+mod estimates;
