@@ -1,6 +1,16 @@
 //! The parts of a mail's text that are not its sender's own new words: quoted lines, signatures, list footers.
+//!
+//! Two replies share what they quote, two mails of one list its footer, two of one person the signature; none of it
+//! makes them copies. The rules look at whole lines of the visible text, where white space is collapsed already (the
+//! signature's `-- ` is `--`). They are those that readers of mail know from sight; a rule that would take the only
+//! text of a mail away (a header block with nothing above it is a forwarded mail) is not applied.
+//!
+//! # Invariants
+//! - Asides are whole lines below the subject, in order, apart from each other. (`asides_are_whole_lines_in_order`)
+//! - Time is linear in the text. (`a_text_of_introductions_is_marked_in_linear_time`)
 
-use super::Span;
+use super::html::Tag;
+use super::{Element, Span};
 use serde::Serialize;
 
 /// A marked stretch of a mail's text, whole lines.
@@ -24,8 +34,372 @@ pub enum AsideSort {
     Footer,
 }
 
-/// Finds the asides of a mail's visible `text` (its first line, the subject, is never one) in one pass.
-pub fn mark(text: &str, asides: &mut Vec<Aside>) {
-    let _ = (text, asides);
-    todo!()
+/// How far from the end a footer may begin, in lines that are not empty (lists need no more).
+const FOOTER_LINES_MAX: usize = 15;
+/// How many lines a signature may have. Four is good manners; more than this is text below a dash.
+const SIGNATURE_LINES_MAX: usize = 15;
+/// Characters of a line that may be an introduction or a notice; a paragraph is neither.
+const NOTICE_BYTES_MAX: usize = 300;
+/// Lines over which an introduction ("On … wrote:") may be wrapped, and within which a header block shows itself.
+const WRAPPED_LINES_MAX: usize = 3;
+const HEADER_LINES_MAX: usize = 8;
+/// A key of 4096 bits makes 14 lines, with a comment or two.
+const PGP_LINES_MAX: usize = 40;
+
+/// Finds the asides of a mail's visible `text` below its subject, which ends at byte `body`, and adds them to
+/// `asides`. The `outline` says how far the quotation of an HTML mail goes.
+pub fn mark(text: &str, body: usize, outline: &[Element], asides: &mut Vec<Aside>) {
+    let mut lines = Lines::of(text, body, outline);
+    lines.mark_quotes();
+    lines.mark_signatures();
+    lines.mark_footer();
+    lines.collect(asides);
 }
+
+/// A line of text, and what it is found to be.
+#[derive(Clone, Copy)]
+struct Line {
+    span: Span,
+    sort: Option<AsideSort>,
+}
+
+/// The lines that are not empty.
+struct Lines<'t> {
+    text: &'t str,
+    outline: &'t [Element],
+    list: Vec<Line>,
+}
+
+impl<'t> Lines<'t> {
+    fn of(text: &'t str, body: usize, outline: &'t [Element]) -> Self {
+        let mut list = Vec::new();
+        let mut start = body;
+        for end in memchr::memchr_iter(b'\n', &text.as_bytes()[body..]).map(|n| body + n).chain([text.len()]) {
+            if !text[start..end].trim_ascii().is_empty() {
+                list.push(Line { span: Span::new(start, end), sort: None });
+            }
+            start = end + 1;
+        }
+        Self { text, outline, list }
+    }
+
+    fn at(&self, index: usize) -> &'t str {
+        self.text[self.list[index].span.range()].trim_ascii()
+    }
+
+    fn is_quoted(&self, index: usize) -> bool {
+        index < self.list.len() && is_quoted_line(self.at(index))
+    }
+
+    fn set(&mut self, range: std::ops::Range<usize>, sort: AsideSort) {
+        for line in &mut self.list[range] {
+            line.sort = Some(sort);
+        }
+    }
+
+    fn mark_quotes(&mut self) {
+        let mut own_words = false;
+        let mut index = 0;
+        while index < self.list.len() {
+            let line = self.at(index);
+            let is_short = line.len() <= NOTICE_BYTES_MAX;
+            let mut end = index + 1;
+            if is_quoted_line(line) {
+                self.set(index..end, AsideSort::Quoted);
+            } else if is_short && own_words && self.begins_original(index) {
+                // People who answer above leave everything below as it was.
+                end = self.list.len();
+                self.set(index..end, AsideSort::Quoted);
+            } else if is_short && ends_introduction(line) {
+                let begin = self.introduction_begin(index);
+                if self.is_quoted(end) {
+                    self.set(begin.map_or(index, |(begin, _)| begin)..end, AsideSort::Quoted);
+                } else if own_words && let Some((begin, true)) = begin {
+                    end = self.quotation_end(index);
+                    self.set(begin..end, AsideSort::Quoted);
+                }
+            } else {
+                own_words = own_words || !is_rule(line);
+            }
+            index = end;
+        }
+    }
+
+    /// The end of the quotation that this line introduces and no `>` shows: that of the element it stands in.
+    fn quotation_end(&self, index: usize) -> usize {
+        let n_lines = self.list.len();
+        let (Some(below), line_end) = (self.list.get(index + 1), self.list[index].span.end) else { return n_lines };
+        let first = self.outline.partition_point(|element| element.span.start < line_end);
+        let quote = self.outline[first..]
+            .iter()
+            .take_while(|element| element.span.start <= below.span.start)
+            .find(|element| element.tag == Tag::Blockquote);
+        let Some(quote) = quote else { return n_lines };
+        index + 1 + self.list[index + 1..].partition_point(|line| line.span.start < quote.span.end)
+    }
+
+    /// Whether the original mail begins here, as Outlook shows it: a line that says so, or a block of headers.
+    fn begins_original(&self, index: usize) -> bool {
+        let line = self.at(index);
+        if line.starts_with("--") {
+            let words = line.trim_matches(['-', ' ']);
+            return line.ends_with("--") && ORIGINAL_MESSAGE.iter().any(|known| words.eq_ignore_ascii_case(known));
+        }
+        let Some(names) = HEADER_NAMES.iter().find(|names| header_value(line, names[0])) else { return false };
+        let end = self.list.len().min(index + HEADER_LINES_MAX);
+        let among = |wanted: &[&str]| {
+            (index + 1..end).any(|below| wanted.iter().any(|name| header_value(self.at(below), name)))
+        };
+        among(&names[1..3]) && among(&names[3..])
+    }
+
+    /// Where the introduction that ends in this line begins, if it has the form of one ("On", a date, somebody), and
+    /// whether a time of day or an address makes it certain.
+    fn introduction_begin(&self, index: usize) -> Option<(usize, bool)> {
+        let first = (index + 1).saturating_sub(WRAPPED_LINES_MAX);
+        let (mut has_digit, mut is_certain) = (false, false);
+        for begin in (first..=index).rev() {
+            let line = self.at(begin);
+            if line.len() > NOTICE_BYTES_MAX || begin < index && self.list[begin].sort.is_some() {
+                return None;
+            }
+            has_digit |= line.bytes().any(|byte| byte.is_ascii_digit());
+            is_certain |= line.contains('@') || has_time(line);
+            let has_form = line.starts_with(|c: char| c.is_ascii_digit())
+                || INTRODUCTION_WORDS.iter().any(|word| begins_with_word(line, word));
+            if has_digit && has_form {
+                return Some((begin, is_certain));
+            }
+        }
+        None
+    }
+
+    /// `--` and what follows, up to a quote or rule, if it is short; the block that PGP puts below a mail; and the
+    /// advertisement of a device in the last lines.
+    fn mark_signatures(&mut self) {
+        let mut index = 0;
+        while index < self.list.len() {
+            let line = self.at(index);
+            let end = match line {
+                _ if self.list[index].sort.is_some() || !line.starts_with("--") => None,
+                "--" => self.signature_end(index),
+                "-----BEGIN PGP SIGNATURE-----" => {
+                    let most = self.list.len().min(index + PGP_LINES_MAX);
+                    (index + 1..most).find(|&below| self.at(below) == "-----END PGP SIGNATURE-----").map(|end| end + 1)
+                }
+                _ => None,
+            };
+            if let Some(end) = end {
+                self.set(index..end, AsideSort::Signature);
+            }
+            index = end.unwrap_or(index + 1);
+        }
+        for index in self.tail()..self.list.len() {
+            let line = self.at(index);
+            if self.list[index].sort.is_none() && DEVICES.iter().any(|device| begins_with(line, device)) {
+                self.set(index..index + 1, AsideSort::Signature);
+            }
+        }
+    }
+
+    fn signature_end(&self, index: usize) -> Option<usize> {
+        let most = self.list.len().min(index + 1 + SIGNATURE_LINES_MAX + 1);
+        let is_end = |&below: &usize| self.list[below].sort.is_some() || is_rule(self.at(below));
+        let end = (index + 1..most).find(is_end).unwrap_or(most);
+        (end - index <= SIGNATURE_LINES_MAX + 1).then_some(end)
+    }
+
+    /// The first line from which a footer may begin.
+    fn tail(&self) -> usize {
+        self.list.len().saturating_sub(FOOTER_LINES_MAX)
+    }
+
+    /// The tail below the first rule in the last lines, or from the first notice on how to leave the list.
+    fn mark_footer(&mut self) {
+        let tail = self.tail();
+        let free = |index: &usize| self.list[*index].sort.is_none();
+        let rule = (tail..self.list.len()).filter(free).find(|&index| is_rule(self.at(index)));
+        let notice = self.leave_notice(tail).filter(free);
+        if let Some(begin) = rule.into_iter().chain(notice).min() {
+            for line in self.list[begin..].iter_mut().filter(|line| line.sort.is_none()) {
+                line.sort = Some(AsideSort::Footer);
+            }
+        }
+    }
+
+    /// The first short line from `tail` on that says how to leave the list. All lines are searched at once, word by
+    /// word: that is much quicker than line by line.
+    fn leave_notice(&self, tail: usize) -> Option<usize> {
+        let start = self.list.get(tail)?.span.start as usize;
+        let first = |word: &&str| {
+            let mut at = start;
+            while let Some(n) = memchr::memmem::find(&self.text.as_bytes()[at..], word.as_bytes()) {
+                let found = at + n;
+                let index = self.list.partition_point(|line| line.span.start as usize <= found) - 1;
+                if self.list[index].span.len() <= NOTICE_BYTES_MAX {
+                    return Some(index);
+                }
+                at = self.list[index].span.end as usize;
+            }
+            None
+        };
+        LEAVE_WORDS.iter().filter_map(first).min()
+    }
+
+    /// Neighbouring lines of one sort become one aside.
+    fn collect(&self, asides: &mut Vec<Aside>) {
+        let mut last = None;
+        for line in &self.list {
+            match (line.sort, asides.last_mut()) {
+                (Some(sort), Some(aside)) if last == Some(sort) => aside.span.end = line.span.end,
+                (Some(sort), _) => asides.push(Aside { sort, span: line.span }),
+                (None, _) => {}
+            }
+            last = line.sort;
+        }
+    }
+}
+
+/// `>`, `> >`, `|`, `Jo>`; but not the `>From` that mailboxes make of a line that begins with `From`.
+fn is_quoted_line(line: &str) -> bool {
+    match line.as_bytes() {
+        [b'>', rest @ ..] => !rest.starts_with(b"From "),
+        // A bar at both ends is a table.
+        [b'|', b' ', .., last] => *last != b'|',
+        // The initials of the quoted person, as some mailers put them.
+        [a, b, b'>', ..] if a.is_ascii_uppercase() && b.is_ascii_alphabetic() => true,
+        _ => false,
+    }
+}
+
+/// Four or more of the characters that lines are drawn with, and nothing else; or a title between two long rules.
+fn is_rule(line: &str) -> bool {
+    let is_stroke = |c: char| matches!(c, '_' | '-' | '=' | '*' | '~' | '#' | '\u{2014}' | '\u{2500}' | '\u{2501}');
+    let inner = line.trim_start_matches(is_stroke);
+    let n_left = line.len() - inner.len();
+    if inner.is_empty() {
+        return n_left >= 4;
+    }
+    let n_right = inner.len() - inner.trim_end_matches(|c| is_stroke(c) || c == '>').len();
+    n_left >= 10 && n_right >= 10
+}
+
+fn begins_with(line: &str, begin: &str) -> bool {
+    line.as_bytes().get(..begin.len()).is_some_and(|lead| lead.eq_ignore_ascii_case(begin.as_bytes()))
+}
+
+fn begins_with_word(line: &str, word: &str) -> bool {
+    begins_with(line, word) && line[word.len()..].starts_with(' ')
+}
+
+/// `10:32`
+fn has_time(line: &str) -> bool {
+    line.as_bytes().windows(3).any(|window| matches!(window, [b'0'..=b'9', b':', b'0'..=b'9']))
+}
+
+fn header_value(line: &str, name: &str) -> bool {
+    // Bold names keep their stars in plain text: `*From:* Ann`.
+    let line = line.trim_start_matches('*');
+    line.strip_prefix(name).is_some_and(|rest| rest.trim_start_matches([' ', '*', '\u{a0}']).starts_with([':', '：']))
+}
+
+fn ends_introduction(line: &str) -> bool {
+    let line = line.trim_end_matches(['>', ' ']);
+    let Some(line) = line.strip_suffix(':').or_else(|| line.strip_suffix('：')) else { return false };
+    let line = line.trim_end();
+    // "schrieb Ann:" puts the person last.
+    INTRODUCTION_VERBS.iter().any(|verb| line.ends_with(verb))
+        || PERSON_LAST_VERBS.iter().any(|verb| memchr::memmem::find(line.as_bytes(), verb.as_bytes()).is_some())
+}
+
+const ORIGINAL_MESSAGE: [&str; 14] = [
+    "Original Message",
+    "Original-Nachricht",
+    "Ursprüngliche Nachricht",
+    "Message d'origine",
+    "Message original",
+    "Mensaje original",
+    "Mensagem original",
+    "Messaggio originale",
+    "Oorspronkelijk bericht",
+    "Original meddelande",
+    "Исходное сообщение",
+    "元のメッセージ",
+    "原始邮件",
+    "Original Appointment",
+];
+
+/// From; Sent, Date; To, Subject.
+const HEADER_NAMES: [[&str; 5]; 11] = [
+    ["From", "Sent", "Date", "To", "Subject"],
+    ["Von", "Gesendet", "Datum", "An", "Betreff"],
+    ["De", "Envoyé", "Date", "À", "Objet"],
+    ["De", "Enviado", "Fecha", "Para", "Asunto"],
+    ["De", "Enviada em", "Data", "Para", "Assunto"],
+    ["Da", "Inviato", "Data", "A", "Oggetto"],
+    ["Van", "Verzonden", "Datum", "Aan", "Onderwerp"],
+    ["Från", "Skickat", "Datum", "Till", "Ämne"],
+    ["От", "Отправлено", "Дата", "Кому", "Тема"],
+    ["差出人", "送信日時", "日時", "宛先", "件名"],
+    ["发件人", "发送时间", "日期", "收件人", "主题"],
+];
+
+const INTRODUCTION_WORDS: [&str; 12] =
+    ["On", "Am", "Le", "El", "Em", "Il", "Op", "Den", "Dnia", "In a message dated", "At", "Quoting"];
+
+const PERSON_LAST_VERBS: [&str; 3] = [" schrieb ", " skrev ", " schreef "];
+
+const INTRODUCTION_VERBS: [&str; 23] = [
+    "wrote",
+    "writes",
+    "said",
+    "a écrit",
+    "escribió",
+    "escreveu",
+    "ha scritto",
+    "scrive",
+    "schrieb",
+    "schreef",
+    "skrev",
+    "napisał",
+    "napisał(a)",
+    "napisała",
+    "пишет",
+    "написал",
+    "написала",
+    "yazdı",
+    "kirjoitti",
+    "さんは書きました",
+    "写道",
+    "寫道",
+    "のメッセージ",
+];
+
+const DEVICES: [&str; 9] = [
+    "Sent from my ",
+    "Sent from Mail for ",
+    "Get Outlook for ",
+    "Von meinem ",
+    "Gesendet von ",
+    "Envoyé de mon ",
+    "Enviado desde mi ",
+    "Enviado do meu ",
+    "Inviato da ",
+];
+
+const LEAVE_WORDS: [&str; 14] = [
+    "nsubscribe",
+    "NSUBSCRIBE",
+    "o be removed",
+    "pt-out",
+    "bmelden",
+    "abbestellen",
+    "ésabonner",
+    "ésinscrire",
+    "darse de baja",
+    "ancelar inscri",
+    "isiscriv",
+    "тписаться",
+    "配信停止",
+    "退订",
+];
