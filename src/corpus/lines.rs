@@ -10,16 +10,16 @@ use std::ops::ControlFlow;
 
 /// Hands over the envelopes in `tape`; the number in a place is the line's.
 pub(super) fn read(tape: &mut Tape<'_>, file: &str, session: &mut Session<'_>) -> ControlFlow<()> {
+    // Base64 and escapes make an envelope larger than what is in it; the reader gives it the same room.
+    let limit = 2 * session.limits.body_bytes_max;
     for number in 1u64.. {
         let place = format!("{file}#{number}");
         let mut line = Vec::new();
         tape.begin_record();
-        // An envelope is larger than the body in it by up to a factor of six (`\u0000`).
-        match tape.line(session.limits.unpacked_bytes_max, &mut line) {
+        match tape.line(limit, &mut line) {
             Ok(Line::None) => break,
             Ok(Line::Whole) => envelope(place, number, line, session)?,
             Ok(Line::TooLong(len)) => {
-                let limit = session.limits.unpacked_bytes_max;
                 session.trouble(&place, Rejection::TooLarge { len: len as usize, limit })?;
             }
             Err(error) => return session.trouble(&place, error),

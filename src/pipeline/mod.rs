@@ -1,3 +1,50 @@
-//! The steps put together.
+//! The steps put together: [`Steps`] takes one record through all of them, [`sign`] does so with many on several threads.
 
 pub mod lexicon;
+pub mod progress;
+pub mod sign;
+
+use crate::config::Settings;
+use crate::document::{Document, Reader, Record, Rejection};
+use crate::signature::imatch::Lexicons;
+use crate::signature::keyed::Keys;
+use crate::signature::{Signatures, Signer};
+use crate::text::{Cutter, Text};
+use std::sync::Arc;
+
+/// All steps from a record to its signatures; a thread makes one and uses it for ever.
+pub struct Steps {
+    reader: Reader,
+    cutter: Cutter,
+    signer: Signer,
+}
+
+/// What the steps have made of a record, until the next one.
+pub struct Signed<'a> {
+    /// What was read.
+    pub document: &'a Document,
+    /// Its words, sentences and blocks.
+    pub text: &'a Text,
+    /// Its signatures.
+    pub signatures: Signatures,
+}
+
+impl Steps {
+    /// The steps by `settings`, with the lexicons that they name ([`lexicon::load`]).
+    pub fn new(settings: &Settings, lexicons: Arc<Lexicons>) -> Self {
+        let keys = Keys::derive(settings.secret.reveal());
+        Self {
+            reader: Reader::new(settings.limits.clone(), keys),
+            cutter: Cutter::new(settings, keys),
+            signer: Signer::new(settings, lexicons),
+        }
+    }
+
+    /// Takes `record` through all steps.
+    pub fn sign(&mut self, record: &Record) -> Result<Signed<'_>, Rejection> {
+        let document = self.reader.read(record)?;
+        let text = self.cutter.cut(document);
+        let signatures = self.signer.sign(document, text);
+        Ok(Signed { document, text, signatures })
+    }
+}

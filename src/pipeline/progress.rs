@@ -1,0 +1,83 @@
+//! How far a long reading is: a bar on a terminal, nothing elsewhere.
+
+use crate::corpus;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// How far a reading of `corpus` is.
+pub struct Progress {
+    bar: ProgressBar,
+    n_bytes_read: Arc<AtomicU64>,
+    started: Instant,
+}
+
+impl Progress {
+    /// Progress of reading `paths` with `options`. Only on a terminal, and only if that is `wanted`.
+    pub fn new(paths: &[PathBuf], options: &corpus::Options, wanted: bool) -> Self {
+        let shown = wanted && std::io::stderr().is_terminal();
+        // Walking the folders twice is cheap beside signing, but not beside nothing.
+        let total = if shown { corpus::total_bytes(paths) } else { None };
+        let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(total, target).with_style(match total {
+            Some(_) => style("{bar:30} {percent:>3} %  {bytes}/{total_bytes}  {msg}  {eta} left"),
+            None => style("{spinner} {bytes}  {msg}"),
+        });
+        if shown {
+            bar.enable_steady_tick(Duration::from_millis(200));
+        }
+        Self { bar, n_bytes_read: options.n_bytes_read.clone(), started: Instant::now() }
+    }
+
+    /// `n_documents` are done.
+    pub fn show(&self, n_documents: u64) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        self.bar.set_position(self.n_bytes_read.load(Ordering::Relaxed));
+        let rate = n_documents as f64 / self.seconds().max(1e-3);
+        self.bar.set_message(format!("{n_documents} documents, {rate:.0}/s"));
+    }
+
+    /// Writes a line to stderr without tearing the bar.
+    pub fn say(&self, line: std::fmt::Arguments<'_>) {
+        self.bar.suspend(|| anstream::eprintln!("{line}"));
+    }
+
+    /// How long it has taken so far.
+    pub fn seconds(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template)
+        .expect("the templates are fixed, and a test reads them")
+        .progress_chars("=> ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_are_well_formed_and_a_hidden_bar_costs_nothing() {
+        for template in
+            ["{bar:30} {percent:>3} %  {bytes}/{total_bytes}  {msg}  {eta} left", "{spinner} {bytes}  {msg}"]
+        {
+            style(template);
+        }
+        let progress = Progress::new(&[], &corpus::Options::default(), false);
+        progress.show(3);
+        assert!(progress.bar.is_hidden());
+        progress.finish();
+    }
+}
