@@ -138,6 +138,14 @@ pub fn read(paths: &[PathBuf], options: &Options, limits: &Limits, with: With<'_
     session.tally
 }
 
+/// Reads all documents in `bytes`, as if they stood in a file called `name`.
+pub fn read_bytes(name: &str, bytes: &[u8], options: &Options, limits: &Limits, with: With<'_>) -> Tally {
+    let mut session = Session { options, limits, tally: Tally::default(), with };
+    // Whoever ended the reading knows that it has ended.
+    let _ended = walk::read_source(name, bytes, &mut session);
+    session.tally
+}
+
 /// The one document that `spec` names: a file with one document in it, or a file, `#`, and what follows it in
 /// [`Entry::place`]: `mails.mbox#3`, `pages.tar.gz#site/index.html`.
 pub fn one(spec: &str, options: &Options, limits: &Limits) -> Result<Entry, Trouble> {

@@ -110,6 +110,11 @@ fn read_file(path: &Path, named: bool, session: &mut Session<'_>) -> ControlFlow
     read_tape(&mut Tape::new(source), Met { path, place: &place, size, named }, session)
 }
 
+/// Reads what `source` holds, as if it were a file of that name.
+pub(super) fn read_source(name: &str, source: impl io::Read, session: &mut Session<'_>) -> ControlFlow<()> {
+    read_tape(&mut Tape::new(source), Met { path: Path::new(name), place: name, size: None, named: true }, session)
+}
+
 /// A file or a member of an archive, as it was met.
 #[derive(Clone, Copy)]
 struct Met<'m> {
