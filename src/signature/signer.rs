@@ -11,7 +11,7 @@
 
 use super::frame::Frame;
 use super::imatch::{Lexicons, Matcher};
-use super::keyed::{Keys, mix};
+use super::keyed::Keys;
 use super::minhash::MinHash;
 use super::style::{Sketcher, Style};
 use super::terms::Distinct;
@@ -21,8 +21,9 @@ use crate::config::{
 };
 use crate::document::identity::registered_domain;
 use crate::document::{Document, Kind};
+use crate::text::Text;
+use crate::text::grams::{self, Gram};
 use crate::text::words::{Traits, Words, terms};
-use crate::text::{Text, grams};
 use std::sync::Arc;
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
@@ -30,15 +31,18 @@ use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 pub struct Signer {
     keys: Keys,
     key_id: u64,
-    settings: Settings,
+    text: TextSettings,
+    minhash: MinhashSettings,
+    gram_window: usize,
+    frame_items_min: usize,
     matcher: Matcher,
     noise: Sketcher,
     tag_noise: Sketcher,
     distinct: Distinct,
     terms: Vec<u64>,
-    units: Vec<u64>,
+    /// The hashes of a view's units as bytes, which digests are taken of.
     bytes: Vec<u8>,
-    grams: Vec<grams::Gram>,
+    grams: Vec<Gram>,
 }
 
 impl Signer {
@@ -48,13 +52,15 @@ impl Signer {
         Self {
             keys,
             key_id: key_id(&keys, settings, &lexicons),
-            settings: settings.clone(),
+            text: settings.text.clone(),
+            minhash: settings.minhash.clone(),
+            gram_window: settings.grams.window.get(),
+            frame_items_min: settings.style.frame_items_min,
             matcher: Matcher::new(lexicons),
             noise: Sketcher::new(keys.noise, settings.style.parts_min),
             tag_noise: Sketcher::new(keys.tag_noise, settings.style.parts_min),
             distinct: Distinct::default(),
             terms: Vec::new(),
-            units: Vec::new(),
             bytes: Vec::new(),
             grams: Vec::new(),
         }
@@ -70,26 +76,28 @@ impl Signer {
         let words = &text.words;
         let n_core = words.traits.iter().filter(|traits| traits.has(Traits::CORE)).count();
 
-        self.units.clear();
-        self.units.extend_from_slice(&words.hashes);
+        self.bytes.clear();
+        append(&mut self.bytes, &words.hashes);
         let shown = self.view(words, Traits::default(), None);
         let sentences = self.sentences(text);
         let full = (!text.hidden.is_empty()).then(|| {
-            self.units.extend_from_slice(&text.hidden.hashes);
+            append(&mut self.bytes, &text.hidden.hashes);
             self.view(words, Traits::default(), Some(&text.hidden))
         });
         let core = (n_core < words.len()).then(|| {
-            self.units.clear();
-            let core = words.hashes.iter().zip(&words.traits).filter(|(_, traits)| traits.has(Traits::CORE));
-            self.units.extend(core.map(|(hash, _)| hash));
+            self.bytes.clear();
+            let mut start = 0;
+            for run in words.traits.chunk_by(|a, b| a.has(Traits::CORE) == b.has(Traits::CORE)) {
+                if run[0].has(Traits::CORE) {
+                    append(&mut self.bytes, &words.hashes[start..start + run.len()]);
+                }
+                start += run.len();
+            }
             self.view(words, Traits::CORE, None)
         });
-        if core.is_none() {
-            self.units.truncate(words.len());
-        }
 
         let judged = core.as_ref().unwrap_or(&shown);
-        let is_enough = judged.terms.len() >= self.settings.text.terms_min;
+        let is_enough = judged.terms.len() >= self.text.terms_min;
         let imatch = if is_enough { self.matcher.sign(&judged.terms, document.kind, text.is_unspaced()) } else { None };
         let outcome = match shown.minhash {
             Some(_) => Outcome::Signed,
@@ -103,12 +111,12 @@ impl Signer {
             outcome,
             n_words: words.len() as u32,
             n_core_words: n_core as u32,
-            shingles: if is_enough { self.shingles(document.kind, text.is_unspaced()) } else { None },
+            shingles: if is_enough { self.shingles(words, document.kind) } else { None },
             imatch,
             grams: if is_enough { self.grams(words) } else { Vec::new() },
             sentences: if outcome == Outcome::Signed { sentences } else { Vec::new() },
             style: self.style(document),
-            frame: Frame::of(&document.markup.frame, self.keys.frame, self.settings.style.frame_items_min),
+            frame: Frame::of(&document.markup.frame, self.keys.frame, self.frame_items_min),
             shown,
             core,
             full,
@@ -117,39 +125,40 @@ impl Signer {
         }
     }
 
-    /// The view whose units lie in `self.units`, and whose terms are those of `words` (and of `further`).
+    /// The view whose units lie in `self.bytes`, and whose terms are those of `words` (and of `further`).
     fn view(&mut self, words: &Words, wanted: Traits, further: Option<&Words>) -> View {
         self.terms.clear();
         terms(words, wanted, |term| self.terms.push(term));
         if let Some(further) = further {
             terms(further, wanted, |term| self.terms.push(term));
         }
-        self.bytes.clear();
-        self.bytes.extend(self.units.iter().flat_map(|unit| unit.to_le_bytes()));
         let terms = self.distinct.of(&mut self.terms);
-        if terms.len() < self.settings.text.terms_min.max(1) {
+        if terms.len() < self.text.terms_min.max(1) {
             return View { digest: None, terms, minhash: None };
         }
         let minhash = MinHash::of(terms.iter().copied(), self.keys.terms);
         View { digest: Some(xxh3_128_with_seed(&self.bytes, self.keys.digest)), terms, minhash }
     }
 
-    /// Minhash over the shingles of `self.units`.
-    fn shingles(&self, kind: Kind, is_unspaced: bool) -> Option<MinHash> {
-        let settings = &self.settings.minhash;
-        let size = match (is_unspaced, kind) {
-            (true, _) => settings.shingle_characters,
-            (false, Kind::Page) => settings.page_shingle_words,
-            (false, Kind::Email) => settings.mail_shingle_words,
+    /// Minhash over the shingles of the core.
+    fn shingles(&mut self, words: &Words, kind: Kind) -> Option<MinHash> {
+        let MinhashSettings { page_shingle_words, mail_shingle_words, shingle_characters } = &self.minhash;
+        let n_words = match kind {
+            Kind::Page => page_shingle_words,
+            Kind::Email => mail_shingle_words,
         };
-        let whole = |shingle: &[u64]| shingle.iter().fold(0, |hash, &unit| mix(hash ^ unit, self.keys.shingles));
-        MinHash::of(self.units.windows(size.get()).map(whole), self.keys.shingles)
+        let (key, shingles) = (self.keys.shingles, &mut self.terms);
+        shingles.clear();
+        grams::shingles(words, Traits::CORE, n_words.get(), shingle_characters.get(), key, |hash| shingles.push(hash));
+        MinHash::of(shingles.iter().copied(), key)
     }
 
-    /// The grams of `words`, winnowed.
-    fn grams(&mut self, words: &Words) -> Vec<grams::Gram> {
-        let mut found = Vec::new();
-        grams::cut(words, Traits::CORE, self.keys.gram, self.settings.grams.window.get(), &mut self.grams, &mut found);
+    /// The grams of the core, winnowed.
+    fn grams(&mut self, words: &Words) -> Vec<Gram> {
+        let (key, window) = (self.keys.gram, self.gram_window);
+        // A window of w keeps two of w + 1 grams on average.
+        let mut found = Vec::with_capacity(2 * words.len() / (window + 1) + 8);
+        grams::cut(words, Traits::CORE, key, window, &mut self.grams, &mut found);
         found
     }
 
@@ -159,7 +168,7 @@ impl Signer {
         let mut found = Vec::new();
         for sentence in &text.sentences {
             let (first, end) = (sentence.first_word as usize, sentence.end_word as usize);
-            if (sentence.n_chars as usize) < self.settings.text.sentence_chars_min
+            if (sentence.n_chars as usize) < self.text.sentence_chars_min
                 || text.words.traits[first..end].iter().all(|traits| traits.has(Traits::MASKED))
             {
                 continue;
@@ -204,6 +213,16 @@ impl Signer {
     }
 }
 
+/// Adds hashes as bytes.
+fn append(bytes: &mut Vec<u8>, hashes: &[u64]) {
+    let start = bytes.len();
+    bytes.resize(start + 8 * hashes.len(), 0);
+    let (places, _) = bytes[start..].as_chunks_mut();
+    for (place, hash) in places.iter_mut().zip(hashes) {
+        *place = hash.to_le_bytes();
+    }
+}
+
 /// The host of an absolute, normalised URL.
 fn host(url: &str) -> &str {
     let rest = url.split_once("://").map_or("", |(_, rest)| rest);
@@ -241,4 +260,134 @@ fn key_id(keys: &Keys, settings: &Settings, lexicons: &Lexicons) -> u64 {
     let mut bytes = [0; 8];
     hasher.finalize_xof().fill(&mut bytes);
     u64::from_le_bytes(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Span;
+    use crate::text::sentences::Sentence;
+    use crate::text::words::{Rules, cut};
+
+    const TALE: &str = "The tide mills along the estuary ground barley before the railway came. \
+        Every miller kept a ledger of tides, and the ledgers survive in the county archive.";
+
+    fn settings() -> Settings {
+        Settings::default()
+    }
+
+    fn signer(settings: &Settings) -> Signer {
+        let none = |_: &std::path::Path| Err(std::io::ErrorKind::NotFound.into());
+        Signer::new(settings, Lexicons::new(settings, none).unwrap())
+    }
+
+    /// A text of one sentence that is shown and one run that is hidden; the first `n_core` units are its core.
+    fn text(shown: &str, hidden: &str, n_core: usize) -> Text {
+        let rules = Rules::plain(Keys::derive(settings().secret.reveal()).word);
+        let mut text = Text::default();
+        cut(shown, &rules, &mut text.words);
+        cut(hidden, &rules, &mut text.hidden);
+        for traits in text.words.traits.iter_mut().take(n_core) {
+            *traits = traits.with(Traits::CORE);
+        }
+        let (n_chars, end_word) = (shown.chars().count() as u32, text.words.len() as u32);
+        let span = Span::new(0, shown.len());
+        text.sentences.push(Sentence { span, n_chars, first_word: 0, end_word, core: true });
+        text
+    }
+
+    fn signed(shown: &str, hidden: &str, n_core: usize) -> Signatures {
+        signer(&settings()).sign(&Document::default(), &text(shown, hidden, n_core))
+    }
+
+    #[test]
+    fn empty_documents_have_no_signature() {
+        for shown in ["", "hello there hello there", "a b c d e f g h i j"] {
+            let signatures = signed(shown, "", usize::MAX);
+            assert_eq!(signatures.outcome, Outcome::Insufficient, "{shown}");
+            assert_eq!((signatures.shown.digest, &signatures.shown.minhash), (None, &None));
+            assert_eq!((&signatures.shingles, &signatures.imatch), (&None, &None));
+            assert!(signatures.grams.is_empty() && signatures.sentences.is_empty());
+            assert_eq!((signatures.style, signatures.frame), (None, None));
+        }
+        assert_eq!(signed(TALE, "", usize::MAX).outcome, Outcome::Signed);
+    }
+
+    #[test]
+    fn views_are_there_where_they_differ() {
+        let whole = signed(TALE, "", usize::MAX);
+        assert_eq!((&whole.core, &whole.full), (&None, &None));
+        assert_eq!(whole.n_core_words, whole.n_words);
+        assert!(whole.shingles.is_some() && !whole.grams.is_empty());
+        assert_eq!(whole.sentences.len(), 1);
+
+        // "... before the railway came." is a text of its own, signed as the core of a longer one.
+        let (first, _) = TALE.split_once(". ").unwrap();
+        let part = signed(first, "", usize::MAX);
+        let parted = signed(TALE, "", part.n_words as usize);
+        assert_eq!(parted.core.as_ref(), Some(&part.shown));
+        assert_eq!((parted.shown, parted.shingles, parted.grams), (whole.shown.clone(), part.shingles, part.grams));
+
+        let stuffed = signed(TALE, "viagra casino roulette", usize::MAX);
+        let full = stuffed.full.unwrap();
+        assert_eq!(stuffed.shown, whole.shown);
+        assert_eq!(full.terms.len(), whole.shown.terms.len() + 3);
+        assert_ne!(full.digest, whole.shown.digest);
+        assert!(super::super::common(&full.terms, &whole.shown.terms) == whole.shown.terms.len());
+    }
+
+    #[test]
+    fn a_thin_core_is_not_signed() {
+        let signatures = signed(TALE, "", 6);
+        assert_eq!(signatures.outcome, Outcome::Signed);
+        let core = signatures.core.unwrap();
+        assert_eq!((core.digest, core.minhash, signatures.shingles, signatures.imatch), (None, None, None, None));
+        assert!(signatures.grams.is_empty());
+    }
+
+    #[test]
+    fn a_used_signer_signs_as_a_new_one() {
+        let mut used = signer(&settings());
+        for (shown, hidden, n_core) in [(TALE, "", 9), ("", "", 0), ("hello there", TALE, 1), (TALE, "more words", 99)]
+        {
+            let signatures = used.sign(&Document::default(), &text(shown, hidden, n_core));
+            assert_eq!(signatures, signed(shown, hidden, n_core));
+        }
+    }
+
+    #[test]
+    fn the_key_id_names_what_decides() {
+        let key_id = |change: fn(&mut Settings)| {
+            let mut settings = settings();
+            change(&mut settings);
+            signer(&settings).key_id
+        };
+        let plain = key_id(|_| {});
+        assert_eq!(key_id(|settings| settings.limits.words_max = 7), plain);
+        assert_ne!(key_id(|settings| settings.text.terms_min = 7), plain);
+        assert_ne!(key_id(|settings| settings.style.parts_min = 7), plain);
+        assert_ne!(key_id(|settings| settings.imatch.page_lexicon = "japanese".into()), plain);
+        assert_ne!(key_id(|settings| settings.imatch.mail_band.max = 0.5), plain);
+    }
+
+    #[test]
+    fn masked_tokens_alone_are_no_sentence() {
+        let mut masked = text(TALE, "", usize::MAX);
+        for traits in &mut masked.words.traits {
+            *traits = traits.with(Traits::MASKED);
+        }
+        assert!(signer(&settings()).sign(&Document::default(), &masked).sentences.is_empty());
+    }
+
+    #[test]
+    fn hosts_are_found() {
+        for (url, expected) in [
+            ("https://a.example/b?c://d", "a.example"),
+            ("http://user:word@a.example:8080", "a.example"),
+            ("http://[2001:db8::1]:80/x", "[2001:db8::1]"),
+            ("mailto:someone", ""),
+        ] {
+            assert_eq!(host(url), expected);
+        }
+    }
 }
