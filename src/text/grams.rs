@@ -126,3 +126,135 @@ fn winnow(grams: &[Gram], window: usize, mut with: impl FnMut(Gram)) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Span;
+    use proptest::prelude::*;
+
+    const KEY: u64 = 9;
+
+    /// Units by their hashes and traits.
+    fn words(units: &[(u64, u8)]) -> Words {
+        Words {
+            hashes: units.iter().map(|unit| unit.0).collect(),
+            spans: vec![Span::default(); units.len()],
+            traits: units.iter().map(|unit| Traits(unit.1)).collect(),
+        }
+    }
+
+    /// Words, characters, core or not; few different ones, so that grams repeat.
+    fn units() -> impl Strategy<Value = Vec<(u64, u8)>> {
+        let traits = prop_oneof![6 => Just(8u8), 3 => Just(8 | 2), 1 => Just(0u8)];
+        prop::collection::vec((0..6u64, traits), 0..80)
+    }
+
+    /// The definition: for every start the shortest run of wanted units that weighs enough, hashed from scratch.
+    fn defined(words: &Words, wanted: Traits, n_words: usize, n_characters: usize) -> Vec<Gram> {
+        let base = mix(KEY, 1) | 1;
+        let mut found = Vec::new();
+        for start in 0..words.len() {
+            let (mut weight, mut sum) = (0, 0u64);
+            for end in start..words.len() {
+                if !words.traits[end].has(wanted) {
+                    break;
+                }
+                weight += if words.traits[end].has(Traits::CHARACTER) { n_words } else { n_characters };
+                sum = sum.wrapping_mul(base).wrapping_add(words.hashes[end]);
+                if weight >= n_words * n_characters {
+                    found.push(Gram { hash: mix(sum, KEY), position: start as u32 });
+                    break;
+                }
+            }
+        }
+        found
+    }
+
+    fn winnowed(words: &Words, window: usize) -> Vec<Gram> {
+        let (mut scratch, mut found) = (Vec::new(), Vec::new());
+        cut(words, Traits::CORE, KEY, window, &mut scratch, &mut found);
+        found
+    }
+
+    /// Robust winnowing by its definition, window by window.
+    fn winnowed_slowly(grams: &[Gram], window: usize) -> Vec<Gram> {
+        let mut found: Vec<Gram> = Vec::new();
+        let windows: Vec<&[Gram]> = if grams.len() < window { vec![grams] } else { grams.windows(window).collect() };
+        for window in windows {
+            let Some(least) = window.iter().map(|gram| gram.hash).min() else { continue };
+            let kept_before = found.last().is_some_and(|gram| gram.hash == least && window.contains(gram));
+            if !kept_before {
+                found.push(*window.iter().rev().find(|gram| gram.hash == least).unwrap());
+            }
+        }
+        found
+    }
+
+    proptest! {
+        #[test]
+        fn runs_are_those_of_the_definition(units in units(), n_words in 1..6usize, n_characters in 1..11usize) {
+            let words = words(&units);
+            for wanted in [Traits::ANY, Traits::CORE] {
+                let mut found = Vec::new();
+                shingles(&words, wanted, n_words, n_characters, KEY, |hash| found.push(hash));
+                let expected = defined(&words, wanted, n_words, n_characters);
+                prop_assert_eq!(found, expected.iter().map(|gram| gram.hash).collect::<Vec<_>>());
+            }
+            prop_assert_eq!(winnowed(&words, 1), defined(&words, Traits::CORE, 5, 10));
+        }
+
+        #[test]
+        fn winnowing_is_that_of_the_definition(units in units(), window in 2..15usize) {
+            let words = words(&units);
+            let all = defined(&words, Traits::CORE, 5, 10);
+            prop_assert_eq!(winnowed(&words, window), winnowed_slowly(&all, window));
+        }
+
+        #[test]
+        fn shared_runs_share_a_winnowed_gram(
+            before in units(), shared in prop::collection::vec(0..6u64, 40), after in units(), window in 1..20usize,
+        ) {
+            let shared: Vec<(u64, u8)> = shared.into_iter().map(|hash| (hash, 8)).collect();
+            let whole = words(&[&before[..], &shared, &after].concat());
+            // `window` grams of five words reach over `window + 4` words.
+            let passage = words(&shared[..window + 4]);
+            let kept = winnowed(&whole, window);
+            let common = winnowed(&passage, window).iter().any(|gram| kept.iter().any(|k| k.hash == gram.hash));
+            prop_assert!(common);
+        }
+    }
+
+    #[test]
+    fn a_gram_is_five_words_or_ten_characters() {
+        let words_of = |n: usize, traits: u8| words(&(0..n).map(|i| (i as u64, traits)).collect::<Vec<_>>());
+        assert_eq!(winnowed(&words_of(4, 8), 1).len(), 0);
+        assert_eq!(winnowed(&words_of(5, 8), 1).len(), 1);
+        assert_eq!(winnowed(&words_of(9, 8 | 2), 1).len(), 0);
+        assert_eq!(winnowed(&words_of(12, 8 | 2), 1).len(), 3);
+        // Three words and four characters.
+        assert_eq!(winnowed(&words(&[(1, 8), (2, 8), (3, 8), (4, 10), (5, 10), (6, 10), (7, 10)]), 1).len(), 1);
+    }
+
+    #[test]
+    fn order_counts() {
+        let forward = winnowed(&words(&[(1, 8), (2, 8), (3, 8), (4, 8), (5, 8)]), 1);
+        let swapped = winnowed(&words(&[(2, 8), (1, 8), (3, 8), (4, 8), (5, 8)]), 1);
+        assert_ne!(forward[0].hash, swapped[0].hash);
+    }
+
+    /// A page that says one thing ten thousand times must not fill a store.
+    #[test]
+    fn a_repeated_phrase_keeps_one_gram_per_window() {
+        let phrase = words(&vec![(1, 8); 1_104]);
+        assert_eq!(winnowed(&phrase, 11).len(), 100);
+    }
+
+    /// A different result is a different scheme.
+    #[test]
+    fn golden_grams() {
+        let words = words(&[(1, 8), (2, 8), (3, 8), (4, 8), (5, 8), (6, 10)]);
+        let hashes: Vec<u64> = winnowed(&words, 1).iter().map(|gram| gram.hash).collect();
+        assert_eq!(hashes, [0x0BBD_331D_0FB5_44BE]);
+    }
+}
