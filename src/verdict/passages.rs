@@ -14,12 +14,12 @@
 //! - Linear work on texts of one repeated word. (`one_repeated_word_is_one_passage`)
 
 use crate::document::Span;
-use crate::signature::keyed::mix;
+use crate::text::grams::{self, Gram};
 use crate::text::words::{Traits, Words};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A run has to weigh this much: a word weighs 2, a character of a script without spaces 1, as in `text::grams`.
+/// A run has to weigh as much as a gram of `text::grams`: a word weighs 2, a character of a script without spaces 1.
 pub const WEIGHT_MIN: usize = 10;
 /// A gram that stands at more places of a text is looked up at the first of them only.
 pub const PLACES_MAX: usize = 32;
@@ -76,41 +76,33 @@ impl Shared {
         let (passages, tiled) = tiling(runs, this, that, work_left);
         Self {
             passages,
-            this_covered: covered(&this_grams, &Places::of(&that_grams), this.len()),
-            that_covered: covered(&that_grams, &places, that.len()),
+            this_covered: covered(this, &this_grams, &Places::of(&that_grams)),
+            that_covered: covered(that, &that_grams, &places),
             complete: complete && tiled,
         }
     }
 }
 
-/// The units from one position on that weigh enough.
-#[derive(Clone, Copy)]
-struct Gram {
-    hash: u64,
-    first: u32,
-    n_units: u32,
+/// Any key will do: the hashes of units are keyed themselves, and grams do not leave this file.
+const KEY: u64 = 1;
+
+fn grams(words: &Words) -> Vec<Gram> {
+    let mut grams = Vec::with_capacity(words.len());
+    grams::cut(words, Traits::ANY, KEY, 1, &mut Vec::new(), &mut grams);
+    grams
 }
 
 fn weight(words: &Words, unit: usize) -> usize {
     if words.traits[unit].has(Traits::CHARACTER) { 1 } else { 2 }
 }
 
-fn grams(words: &Words) -> Vec<Gram> {
-    let (mut end, mut weighs) = (0, 0);
-    let mut grams = Vec::with_capacity(words.len());
-    for first in 0..words.len() {
-        while weighs < WEIGHT_MIN && end < words.len() {
-            weighs += weight(words, end);
-            end += 1;
-        }
-        if weighs < WEIGHT_MIN {
-            break;
-        }
-        let hash = words.hashes[first..end].iter().fold(0, |hash, &unit| mix(hash ^ unit, 0xA076_1D64_78BD_642F));
-        grams.push(Gram { hash, first: first as u32, n_units: (end - first) as u32 });
-        weighs -= weight(words, first);
-    }
-    grams
+/// The first units of `first..end` that weigh enough for a run end here.
+fn heavy_end(words: &Words, first: usize, end: usize) -> Option<usize> {
+    let mut weighs = 0;
+    (first..end).find_map(|unit| {
+        weighs += weight(words, unit);
+        (weighs >= WEIGHT_MIN).then_some(unit + 1)
+    })
 }
 
 /// Where each gram of a text stands.
@@ -118,7 +110,7 @@ struct Places(Vec<(u64, u32)>);
 
 impl Places {
     fn of(grams: &[Gram]) -> Self {
-        let mut places: Vec<_> = grams.iter().map(|gram| (gram.hash, gram.first)).collect();
+        let mut places: Vec<_> = grams.iter().map(|gram| (gram.hash, gram.position)).collect();
         places.sort_unstable();
         Self(places)
     }
@@ -130,15 +122,15 @@ impl Places {
     }
 }
 
-fn covered(grams: &[Gram], others: &Places, n_units: usize) -> usize {
+fn covered(words: &Words, grams: &[Gram], others: &Places) -> usize {
     let (mut end, mut n) = (0, 0);
     for gram in grams.iter().filter(|gram| !others.at(gram.hash).is_empty()) {
-        let gram_end = gram.first + gram.n_units;
-        n += gram_end - gram.first.max(end);
+        let first = gram.position as usize;
+        let gram_end = heavy_end(words, first, words.len()).expect("a gram weighs enough");
+        n += gram_end - first.max(end);
         end = gram_end;
     }
-    debug_assert!(n as usize <= n_units, "{n} of {n_units} units covered");
-    n as usize
+    n
 }
 
 /// All maximal common runs (within the bounds), the work left, and whether no bound was met.
@@ -152,7 +144,7 @@ fn runs(this: &Words, that: &Words, places: &Places, that_grams: &[Gram]) -> (Bi
         let at = places.at(gram.hash);
         complete &= at.len() <= PLACES_MAX;
         for &(_, place) in at.iter().take(PLACES_MAX) {
-            let (mut i, mut j) = (place as usize, gram.first as usize);
+            let (mut i, mut j) = (place as usize, gram.position as usize);
             let diagonal = &mut seen[a.len() + j - i - 1];
             if (j as u32) < *diagonal {
                 continue;
@@ -173,7 +165,7 @@ fn runs(this: &Words, that: &Words, places: &Places, that_grams: &[Gram]) -> (Bi
                     break 'grams;
                 }
             }
-            if heavy(that, j, j_end) {
+            if heavy_end(that, j, j_end).is_some() {
                 runs.push(run(i, j, n_units));
             }
         }
@@ -186,14 +178,6 @@ type Run = (u32, Reverse<u32>, Reverse<u32>);
 
 fn run(this: usize, that: usize, n_units: usize) -> Run {
     (n_units as u32, Reverse(this as u32), Reverse(that as u32))
-}
-
-fn heavy(words: &Words, first: usize, end: usize) -> bool {
-    let mut weighs = 0;
-    (first..end).any(|unit| {
-        weighs += weight(words, unit);
-        weighs >= WEIGHT_MIN
-    })
 }
 
 /// Takes the longest run, cuts what it covers out of the others, and goes on.
@@ -218,7 +202,7 @@ fn tiling(mut runs: BinaryHeap<Run>, this: &Words, that: &Words, work_left: usiz
         let mut k = 0;
         while k < n_units {
             let n_free = (k..n_units).take_while(|&k| is_free(k)).count();
-            if heavy(that, j + k, j + k + n_free) {
+            if heavy_end(that, j + k, j + k + n_free).is_some() {
                 runs.push(run(i + k, j + k, n_free));
             }
             k += n_free + 1;
