@@ -1,13 +1,227 @@
-//! `seamripper compare`.
+//! `seamripper compare`: how alike two documents are, and why.
 
-use super::{Common, Ending};
+mod figures;
+mod passages;
+
+use super::report::{Form, n_columns, plain, print_json, print_report};
+use super::{Arguments, Common, Ending};
+use crate::config::Settings;
+use crate::corpus::{self, Entry};
+use crate::document::{Document, Kind, Reader, Span, Truncation};
+use crate::pipeline::lexicon;
+use crate::signature::keyed::Keys;
+use crate::signature::{Outcome, Signatures, Signer};
+use crate::text::{Cutter, Text};
+use crate::verdict::comparison::{Comparison, Side};
+use anyhow::Context;
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+use serde::Serialize;
 
 /// The arguments of `seamripper compare`.
 #[derive(Debug, clap::Args)]
-pub struct CompareArguments {}
+#[command(after_help = EXAMPLES)]
+pub struct CompareArguments {
+    /// A file with one document, `FILE#PLACE` for one of several, or `-` for standard input
+    a: String,
+    /// What to compare it with
+    b: String,
+    /// Where A was fetched from, if the file doesn't say
+    #[arg(long, value_name = "URL")]
+    a_url: Option<String>,
+    /// Where B was fetched from
+    #[arg(long, value_name = "URL")]
+    b_url: Option<String>,
+    /// The form of both files, whatever their names say
+    #[arg(long = "as", value_name = "FORM")]
+    form_of_files: Option<corpus::Form>,
+    /// Show so many of the shared passages (JSON has them all)
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    passages: usize,
+    #[command(flatten)]
+    form: Form,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  seamripper compare page.html copy.html
+  seamripper compare page.html copy.html --a-url https://a.example/x --b-url https://b.example/x
+  seamripper compare campaign.mbox#1 campaign.mbox#2
+  seamripper compare crawl.warc.gz#3 pages.jsonl.zst#17 --json | jq .relation
+  curl -s https://example.org/ | seamripper compare - saved.html
+
+On a terminal the answer is a table with a line of explanation for each figure and the shared passages; into a pipe
+it is one JSON object (--json and --report choose). Spans are bytes of the text that `sign --text` prints.
+Exit codes: 0 compared, 1 a document could not be read, 2 wrong usage.";
+
+/// The number of the rules of the JSON object.
+const SCHEMA: u32 = 1;
 
 /// Runs it.
 pub fn run(arguments: CompareArguments, common: &Common) -> anyhow::Result<Ending> {
-    let _ = (arguments, common);
-    todo!()
+    let is_stdin = |spec: &str| spec == "-" || spec.starts_with("-#");
+    if is_stdin(&arguments.a) && is_stdin(&arguments.b) {
+        let twice = "standard input can be only one of the two documents";
+        Arguments::command().error(ErrorKind::ValueValidation, twice).exit();
+    }
+    let settings = common.settings()?;
+    let mut maker = Maker::new(&settings)?;
+    let options = corpus::Options { form: arguments.form_of_files, ..corpus::Options::default() };
+    let mut signed = |spec: &str, url: &Option<String>| {
+        let mut entry = corpus::one(spec, &options, &settings.limits)?;
+        let known = &mut entry.record.carrier.url;
+        *known = known.take().or_else(|| url.clone());
+        maker.signed(entry)
+    };
+    let (a, b) = (signed(&arguments.a, &arguments.a_url)?, signed(&arguments.b, &arguments.b_url)?);
+    let comparison = Comparison::of(a.side(), b.side(), &settings);
+    if arguments.form.is_report() {
+        print_report(&report(&a, &b, &comparison, arguments.passages, n_columns()))?;
+    } else {
+        print_json(&Answer::of(&a, &b, &comparison))?;
+    }
+    Ok(Ending::Good)
+}
+
+/// Reads, cuts and signs.
+struct Maker {
+    reader: Reader,
+    cutter: Cutter,
+    signer: Signer,
+}
+
+impl Maker {
+    fn new(settings: &Settings) -> anyhow::Result<Self> {
+        let keys = Keys::derive(settings.secret.reveal());
+        Ok(Self {
+            reader: Reader::new(settings.limits.clone(), keys),
+            cutter: Cutter::new(settings, keys),
+            signer: Signer::new(settings, lexicon::load(settings)?),
+        })
+    }
+
+    fn signed(&mut self, entry: Entry) -> anyhow::Result<Signed> {
+        let Entry { place, record } = entry;
+        let document = self.reader.read(&record).with_context(|| place.clone())?;
+        let text = self.cutter.cut(document);
+        let signatures = self.signer.sign(document, text);
+        Ok(Signed { place, document: document.clone(), text: text.clone(), signatures })
+    }
+}
+
+/// A document with all that was made of it.
+struct Signed {
+    place: String,
+    document: Document,
+    text: Text,
+    signatures: Signatures,
+}
+
+impl Signed {
+    fn side(&self) -> Side<'_> {
+        Side { document: &self.document, text: &self.text, signatures: &self.signatures }
+    }
+
+    fn kind_name(&self) -> &'static str {
+        match self.document.kind {
+            Kind::Page => "page",
+            Kind::Email => "mail",
+        }
+    }
+}
+
+/// What people read.
+fn report(a: &Signed, b: &Signed, comparison: &Comparison, n_passages: usize, n_columns: usize) -> String {
+    let mut report = String::new();
+    for (letter, side) in [('A', a), ('B', b)] {
+        let name = plain(side.document.identity.url.as_deref().unwrap_or(&side.place));
+        let title = plain(side.document.title.trim());
+        let n_words = side.text.words.len();
+        report.push_str(&format!("{letter}  {name}  ({}, {n_words} words)  {title}\n", side.kind_name()));
+    }
+    let (bold, reset) = (anstyle::Style::new().bold().render(), anstyle::Reset.render());
+    report.push_str(&format!("\n{bold}{}{reset}\n", figures::verdict(comparison)));
+    figures::write(comparison, n_columns, &mut report);
+    passages::write(a, b, comparison, n_passages, n_columns, &mut report);
+    report
+}
+
+/// What programs read.
+#[derive(Serialize)]
+struct Answer<'a> {
+    schema: u32,
+    a: About<'a>,
+    b: About<'a>,
+    verdict: String,
+    near_copy: bool,
+    same_template: bool,
+    matching_views: Vec<&'static str>,
+    #[serde(flatten)]
+    comparison: &'a Comparison,
+    passages: Vec<Shown<'a>>,
+    passages_complete: bool,
+}
+
+/// Who one of the two is.
+#[derive(Serialize)]
+struct About<'a> {
+    place: &'a str,
+    id: &'a str,
+    kind: Kind,
+    url: Option<&'a str>,
+    domain: Option<&'a str>,
+    title: &'a str,
+    outcome: Outcome,
+    n_words: u32,
+    n_core_words: u32,
+    truncated: &'a [Truncation],
+}
+
+/// A passage with its text in the first document.
+#[derive(Serialize)]
+struct Shown<'a> {
+    n_units: u32,
+    a: Span,
+    b: Span,
+    text: &'a str,
+}
+
+impl<'a> Answer<'a> {
+    fn of(a: &'a Signed, b: &'a Signed, comparison: &'a Comparison) -> Self {
+        let shown = comparison.shared.passages.iter().map(|passage| {
+            let span = passage.this_span(&a.text.words);
+            let text = &a.document.text[span.range()];
+            Shown { n_units: passage.n_units, a: span, b: passage.that_span(&b.text.words), text }
+        });
+        Self {
+            schema: SCHEMA,
+            a: About::of(a),
+            b: About::of(b),
+            verdict: figures::verdict(comparison),
+            near_copy: comparison.is_near_copy(),
+            same_template: comparison.is_same_template(),
+            matching_views: comparison.views.matching(),
+            comparison,
+            passages: shown.collect(),
+            passages_complete: comparison.shared.complete,
+        }
+    }
+}
+
+impl<'a> About<'a> {
+    fn of(side: &'a Signed) -> Self {
+        let (identity, signatures) = (&side.document.identity, &side.signatures);
+        Self {
+            place: &side.place,
+            id: &identity.id,
+            kind: side.document.kind,
+            url: identity.url.as_deref(),
+            domain: identity.domain.as_deref(),
+            title: &side.document.title,
+            outcome: signatures.outcome,
+            n_words: signatures.n_words,
+            n_core_words: signatures.n_core_words,
+            truncated: &side.document.reading.truncated,
+        }
+    }
 }

@@ -4,6 +4,7 @@
 //! measure of two URLs, and [`passages`] the stretches of text that stand in both. All of them look at two documents
 //! alone; what needs the spread of a text over many documents waits for the store.
 
+pub mod comparison;
 pub mod passages;
 pub mod relation;
 pub mod url_similarity;

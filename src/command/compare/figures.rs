@@ -1,0 +1,327 @@
+//! The table of `compare`: each figure with what it means, and the verdict in words.
+
+use crate::verdict::comparison::{Comparison, Cosine, Estimated, FrameAgreement, Linked, NoiseAgreement};
+use crate::verdict::relation::{CONTAINMENT_ABOVE, Class, Direction, OVERLAP_ABOVE, Relation};
+use anstyle::{AnsiColor, Reset, Style};
+
+/// What the figures come to, in one line.
+pub(super) fn verdict(comparison: &Comparison) -> String {
+    let text = text_verdict(comparison);
+    match comparison.is_same_template() {
+        true => format!("{text}; the same template"),
+        false => text,
+    }
+}
+
+fn text_verdict(comparison: &Comparison) -> String {
+    let Comparison { insufficient, views, this_in_that, that_in_this, shared, .. } = comparison;
+    let (a, b) = (percent(*this_in_that), percent(*that_in_this));
+    let near_copy = comparison.is_near_copy();
+    match (insufficient.this, insufficient.that) {
+        (true, true) => return "insufficient: both texts are too short to judge".to_owned(),
+        (true, false) => return "insufficient: the text of A is too short to judge".to_owned(),
+        (false, true) => return "insufficient: the text of B is too short to judge".to_owned(),
+        (false, false) => {}
+    }
+    if views.shown.same_digest {
+        return "the same text, word for word".to_owned();
+    }
+    if near_copy && this_in_that.max(*that_in_this) < 0.5 {
+        let cosine = views.core.cosine.get();
+        return format!(
+            "near copies, reworded: the words are the same (cosine {cosine:.2}), but only {b} of B's stand in A in runs of five"
+        );
+    }
+    match () {
+        () if near_copy && that_in_this >= this_in_that => {
+            format!("near copies: {b} of B's words stand in A, {a} of A's in B")
+        }
+        () if near_copy => format!("near copies: {a} of A's words stand in B, {b} of B's in A"),
+        () if *that_in_this >= PART_MIN && that_in_this > this_in_that => {
+            format!("B is a part of A: {b} of B's words stand in A")
+        }
+        () if *this_in_that >= PART_MIN => format!("A is a part of B: {a} of A's words stand in B"),
+        () if !shared.passages.is_empty() => {
+            let n = shared.passages.len();
+            let passages = if n == 1 { "a passage".to_owned() } else { format!("{n} passages") };
+            format!("different texts that share {passages}: {a} of A's words stand in B, {b} of B's in A")
+        }
+        () => "different texts".to_owned(),
+    }
+}
+
+/// A text is called a part of another when so much of it stands there.
+const PART_MIN: f64 = 0.8;
+
+/// A share as people say it; never 100 % for less than all, never 0 % for more than nothing.
+pub(super) fn percent(share: f64) -> String {
+    let percent = (100.0 * share).round();
+    match percent {
+        100.0 if share < 1.0 => "over 99 %".to_owned(),
+        0.0 if share > 0.0 => "under 1 %".to_owned(),
+        _ => format!("{percent} %"),
+    }
+}
+
+/// One line of the table.
+struct Row {
+    name: &'static str,
+    figure: String,
+    /// Whether the figure speaks for a common origin.
+    alike: bool,
+    meaning: String,
+}
+
+/// Adds the table to `report`.
+pub(super) fn write(comparison: &Comparison, n_columns: usize, report: &mut String) {
+    let sections = [
+        ("Text", text_rows(comparison)),
+        ("Long sentences", sentence_rows(comparison)),
+        ("Origin", origin_rows(comparison)),
+        ("Look", look_rows(comparison)),
+    ];
+    let (bold, alike, dim) =
+        (Style::new().bold(), Style::new().fg_color(Some(AnsiColor::Green.into())), Style::new().dimmed());
+    let rows = || sections.iter().flat_map(|(_, rows)| rows);
+    let names = rows().map(|row| row.name.len()).max().unwrap_or(0);
+    let figures = rows().map(|row| row.figure.chars().count()).max().unwrap_or(0);
+    for (title, rows) in &sections {
+        if rows.is_empty() {
+            continue;
+        }
+        report.push_str(&format!("\n{bold}{title}{Reset}\n"));
+        for Row { name, figure, alike: is_alike, meaning } in rows {
+            let style = if *is_alike { alike } else { Style::new() };
+            let margin = 2 + names + 2 + figures + 2;
+            let mut lines = wrapped(meaning, n_columns.saturating_sub(margin).max(24)).into_iter();
+            let first = lines.next().unwrap_or_default();
+            report.push_str(&format!("  {name:<names$}  {style}{figure:<figures$}{Reset}  {dim}{first}{Reset}\n"));
+            for line in lines {
+                report.push_str(&format!("{:margin$}{dim}{line}{Reset}\n", ""));
+            }
+        }
+    }
+}
+
+fn text_rows(comparison: &Comparison) -> Vec<Row> {
+    let Comparison { views, terms, shingles, imatch, this_in_that, that_in_this, .. } = comparison;
+    let same = match (views.shown.same_digest, views.core.same_digest, views.full.same_digest) {
+        (true, _, _) => "yes",
+        (false, true, _) => "in the core",
+        (false, false, true) => "with what is hidden",
+        _ => "no",
+    };
+    let cosine = |name, value: Cosine, of: &str| Row {
+        name,
+        figure: format!("{:.3}", value.get()),
+        alike: value.get() >= Cosine::NEAR_COPY_MIN,
+        meaning: format!("{of}; near copies from {} on", Cosine::NEAR_COPY_MIN),
+    };
+    let covered = |name, share: f64, meaning: &str| Row {
+        name,
+        figure: percent(share),
+        alike: share >= PART_MIN,
+        meaning: meaning.to_owned(),
+    };
+    let resemblance = |name, estimated: &Estimated, of: &str| Row {
+        name,
+        figure: match estimated.estimated {
+            Some(estimate) => format!("{:.3} (est. {:.3})", estimated.exact.get(), estimate.get()),
+            None => format!("{:.3}", estimated.exact.get()),
+        },
+        alike: estimated.exact.get() >= 0.5,
+        meaning: format!("{of} in common, as a share of those in either; est. is from 128 minhash slots"),
+    };
+    vec![
+        Row {
+            name: "same words in order",
+            figure: same.to_owned(),
+            alike: same != "no",
+            meaning: "the digest of the whole text".to_owned(),
+        },
+        covered("A in B", *this_in_that, "share of A's words that stand in B in runs of five and more"),
+        covered("B in A", *that_in_this, "share of B's words that stand in A"),
+        cosine("cosine, shown", views.shown.cosine, "distinct words in common, as displayed"),
+        cosine("cosine, core", views.core.cosine, "without menus, or quotes, signatures and footers"),
+        cosine("cosine, full", views.full.cosine, "with the hidden text"),
+        resemblance("words", terms, "distinct words of the core"),
+        resemblance("shingles", shingles, "short runs of words of the core"),
+        match imatch {
+            Some(imatch) => Row {
+                name: "I-Match",
+                figure: format!("{} of {}", imatch.agreeing, imatch.coordinates),
+                alike: imatch.agreeing > 0,
+                meaning: match imatch.lexicon {
+                    Some(lexicon) => format!("signatures that agree; one makes a candidate (lexicon {lexicon})"),
+                    None => "signed with different lexicons, which cannot agree".to_owned(),
+                },
+            },
+            None => Row {
+                name: "I-Match",
+                figure: "none".to_owned(),
+                alike: false,
+                meaning: "too few words of the lexicon for a signature".to_owned(),
+            },
+        },
+    ]
+}
+
+fn sentence_rows(comparison: &Comparison) -> Vec<Row> {
+    let scores = &comparison.sentences;
+    let direction = match scores.direction {
+        Direction::ThisInThat => ", A in B",
+        Direction::ThatInThis => ", B in A",
+        Direction::Equal => "",
+    };
+    let weak = match scores.n_weak {
+        0 => String::new(),
+        n => format!("; {n} more outside the content, which do not count"),
+    };
+    vec![
+        Row {
+            name: "shared",
+            figure: scores.n_shared.to_string(),
+            alike: scores.n_shared > 0,
+            meaning: format!("sentences of 20 characters and more in the content of both{weak}"),
+        },
+        Row {
+            name: "overlap R",
+            figure: format!("{:.3}", scores.overlap.get()),
+            alike: scores.overlap.get() > OVERLAP_ABOVE,
+            meaning: format!("their length, as a share of both; above {OVERLAP_ABOVE} the documents are the same"),
+        },
+        Row {
+            name: "containment",
+            figure: format!("{:.3}{direction}", scores.containment.get()),
+            alike: scores.containment.get() > CONTAINMENT_ABOVE,
+            meaning: format!(
+                "their length, as a share of the shorter one; above {CONTAINMENT_ABOVE} it lies in the other"
+            ),
+        },
+        Row {
+            name: "relation",
+            figure: comparison.relation.map_or("none", Relation::name).to_owned(),
+            alike: comparison.class == Some(Class::Identical),
+            meaning: comparison.relation.map_or("no long sentence in common", told).to_owned(),
+        },
+    ]
+}
+
+fn told(relation: Relation) -> &'static str {
+    match relation {
+        Relation::Mirror => "the same text under similar URLs",
+        Relation::Boilerplate => "a text that stands on many unrelated hosts",
+        Relation::Copy => "the same text, and no likeness of URLs",
+        Relation::Archive => "one holds the other, on one site: like a month's page and a day's",
+        Relation::ExcerptList => "one holds the other, on different sites: like a collection and one of its parts",
+        Relation::SameSite => "pages of one site that share sentences",
+        Relation::Citation => "sentences in common, and one links to the other",
+        Relation::LinkList => "one links to many and shows a little of each",
+        Relation::Scraping => "one is put together from many",
+        Relation::SharedPassages => "sentences in common, and no link: both quote the same, or one the other",
+    }
+}
+
+fn origin_rows(comparison: &Comparison) -> Vec<Row> {
+    let url = Row {
+        name: "URL similarity",
+        figure: comparison.url_similarity.map_or("unknown".to_owned(), |value| format!("{:.2}", value.get())),
+        alike: comparison.url_similarity.is_some_and(|value| value.is_similar()),
+        meaning: match comparison.url_similarity {
+            Some(_) => "mean of host and path parts in common; above 0 they are similar".to_owned(),
+            None => "not both have a URL; the relation counts them as not similar".to_owned(),
+        },
+    };
+    let link = |name, linked: Linked| {
+        let (figure, meaning) = match (linked.url, linked.domain) {
+            (Some(true), _) => ("yes", "a link to its very address"),
+            (_, Some(true)) => ("to its domain", "a link to its registered domain, not to its address"),
+            (None, None) => ("unknown", "the target has no URL and no domain"),
+            _ => ("no", "no link to its address or domain"),
+        };
+        Row { name, figure: figure.to_owned(), alike: linked.url == Some(true), meaning: meaning.to_owned() }
+    };
+    vec![url, link("link A to B", comparison.links.this_to_that), link("link B to A", comparison.links.that_to_this)]
+}
+
+/// Bins of all noise that make one style, as published.
+const BINS_MIN: usize = 35;
+
+fn look_rows(comparison: &Comparison) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut noise = |name, noise: Option<NoiseAgreement>, bins_min: usize, of: &str| {
+        let Some(noise) = noise else { return };
+        rows.push(Row {
+            name,
+            figure: match noise.bins_matching {
+                Some(matching) => format!("{matching} of {} bins (exact {:.3})", noise.bins, noise.exact.get()),
+                None => format!("exact {:.3}", noise.exact.get()),
+            },
+            alike: noise.bins_matching.is_some_and(|matching| matching >= bins_min),
+            meaning: match noise.bins_matching {
+                Some(_) => format!("{of}; one template from {bins_min} bins on; exact is the Jaccard coefficient"),
+                None => format!("{of}; too little for bins: only the whole is compared"),
+            },
+        });
+    };
+    noise("style", comparison.style.noise, BINS_MIN, "punctuation and brackets of the source");
+    noise("style in tags", comparison.style.tag_noise, Comparison::TAG_BINS_MIN, "the same, inside tags alone");
+    if let Some(frame) = &comparison.frame {
+        rows.push(Row {
+            name: "page frame",
+            figure: format!("{:.3}", frame.similarity.get()),
+            alike: frame.similarity.get() >= FrameAgreement::SIMILARITY_MIN,
+            meaning: format!(
+                "stylesheets, scripts, meta and attribute names; one template from {} on",
+                FrameAgreement::SIMILARITY_MIN
+            ),
+        });
+        rows.push(Row {
+            name: "stylesheets",
+            figure: format!("{:.3}", frame.stylesheets.get()),
+            alike: frame.stylesheets_agree && frame.stylesheets.get() > 0.0,
+            meaning: match frame.stylesheets_agree {
+                true => "they leave room for one template".to_owned(),
+                false => "both have some and share less than half: not one template".to_owned(),
+            },
+        });
+    }
+    rows
+}
+
+/// `text` in lines of at most `width` characters, cut at spaces.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is always a line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentage_never_claims_all_or_nothing() {
+        for (share, said) in [(1.0, "100 %"), (0.9999, "over 99 %"), (0.5, "50 %"), (0.0001, "under 1 %"), (0.0, "0 %")]
+        {
+            assert_eq!(percent(share), said);
+        }
+    }
+
+    #[test]
+    fn lines_are_wrapped_at_spaces() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("incomprehensible", 4), ["incomprehensible"]);
+        assert_eq!(wrapped("", 4), [""]);
+    }
+}

@@ -1,0 +1,74 @@
+//! The shared passages as people see them: the words around them dim, the passage itself highlighted.
+
+use super::super::report::{plain, shortened};
+use super::Signed;
+use crate::verdict::comparison::Comparison;
+use anstyle::{AnsiColor, Reset, Style};
+
+/// Characters of the text shown on either side of a passage.
+const CONTEXT: usize = 24;
+/// Lines that one passage may fill, about.
+const LINES: usize = 4;
+
+/// Adds the `n_shown` longest passages to `report`.
+pub(super) fn write(
+    a: &Signed,
+    b: &Signed,
+    comparison: &Comparison,
+    n_shown: usize,
+    n_columns: usize,
+    report: &mut String,
+) {
+    let shared = &comparison.shared;
+    if shared.passages.is_empty() {
+        return;
+    }
+    let (bold, dim) = (Style::new().bold(), Style::new().dimmed());
+    let highlight = Style::new().fg_color(Some(AnsiColor::Black.into())).bg_color(Some(AnsiColor::Yellow.into()));
+    let n = shared.passages.len();
+    let which = if n <= n_shown { String::new() } else { format!(", the {n_shown} longest of {n}") };
+    report.push_str(&format!("\n{bold}Shared passages{Reset}{which}\n"));
+    for passage in shared.passages.iter().take(n_shown) {
+        let (here, there) = (passage.this_span(&a.text.words), passage.that_span(&b.text.words));
+        report.push_str(&format!(
+            "  {} words, bytes {}..{} of A, {}..{} of B\n",
+            passage.n_units, here.start, here.end, there.start, there.end
+        ));
+        let text = &a.document.text;
+        let (range, chars_max) = (here.range(), LINES * n_columns.saturating_sub(4));
+        let before = plain(last_chars(&text[..range.start], CONTEXT));
+        let after = plain(first_chars(&text[range.end..], CONTEXT));
+        let passage = plain(&shortened(&text[range], chars_max));
+        report.push_str(&format!("    {dim}{before}{Reset}{highlight}{passage}{Reset}{dim}{after}{Reset}\n"));
+    }
+    if !shared.complete {
+        report.push_str("  the texts repeat themselves so much that not all common runs were looked at\n");
+    }
+}
+
+fn last_chars(text: &str, n: usize) -> &str {
+    match n.checked_sub(1).and_then(|back| text.char_indices().rev().nth(back)) {
+        Some((at, _)) => &text[at..],
+        None => text,
+    }
+}
+
+fn first_chars(text: &str, n: usize) -> &str {
+    match text.char_indices().nth(n) {
+        Some((at, _)) => &text[..at],
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn context_is_cut_at_characters() {
+        assert_eq!(last_chars("äöü", 2), "öü");
+        assert_eq!(last_chars("äöü", 9), "äöü");
+        assert_eq!(first_chars("äöü", 2), "äö");
+        assert_eq!(first_chars("äöü", 9), "äöü");
+    }
+}
