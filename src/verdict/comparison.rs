@@ -399,3 +399,108 @@ fn host(url: &str) -> Option<&str> {
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     host.split(':').next()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::lexicon;
+    use crate::signature::Signer;
+    use crate::text::Cutter;
+    use proptest::prelude::*;
+    use std::sync::{Arc, OnceLock};
+
+    /// What is needed to sign, made once.
+    fn settings() -> &'static (Settings, Arc<crate::signature::imatch::Lexicons>) {
+        static SETTINGS: OnceLock<(Settings, Arc<crate::signature::imatch::Lexicons>)> = OnceLock::new();
+        SETTINGS.get_or_init(|| {
+            let settings = Settings::default();
+            let lexicons = lexicon::load(&settings).unwrap();
+            (settings, lexicons)
+        })
+    }
+
+    fn document(text: &str) -> Document {
+        Document { text: text.to_owned(), ..Document::default() }
+    }
+
+    fn compared(this: &Document, that: &Document) -> Comparison {
+        let (settings, lexicons) = settings();
+        let keys = Keys::derive(settings.secret.reveal());
+        let mut cutter = Cutter::new(settings, keys);
+        let mut signer = Signer::new(settings, Arc::clone(lexicons));
+        let mut made = |document: &Document| {
+            let text = cutter.cut(document).clone();
+            let signatures = signer.sign(document, &text);
+            (text, signatures)
+        };
+        let ((this_text, mine), (that_text, theirs)) = (made(this), made(that));
+        Comparison::of(
+            Side { document: this, text: &this_text, signatures: &mine },
+            Side { document: that, text: &that_text, signatures: &theirs },
+            settings,
+        )
+    }
+
+    const MILL: &str = "The tide mill stands at the mouth of the river and has ground corn for six hundred years. \
+        Twice a day the sea fills the pond behind the dam, and twice a day the miller opens the gate. \
+        When the last miller died nobody in the village knew how to dress the heavy stones any more.";
+
+    #[test]
+    fn a_document_is_its_own_mirror() {
+        let mut mill = document(MILL);
+        mill.identity.url = Some("https://mill.example/tide.html".to_owned());
+        let itself = compared(&mill, &mill);
+        assert!(itself.is_near_copy() && !itself.insufficient.any());
+        assert!(itself.views.shown.same_digest && itself.views.core.same_digest && itself.views.full.same_digest);
+        assert_eq!(itself.views.matching(), ["shown", "core", "full"]);
+        assert_eq!((itself.terms.exact.get(), itself.terms.estimated.unwrap().get()), (1.0, 1.0));
+        assert_eq!((itself.shingles.exact.get(), itself.shingles.estimated.unwrap().get()), (1.0, 1.0));
+        assert_eq!((itself.sentences.overlap.get(), itself.sentences.n_shared), (1.0, 3));
+        assert_eq!(itself.relation, Some(Relation::Mirror));
+        assert_eq!((itself.this_in_that, itself.that_in_this, itself.shared.passages.len()), (1.0, 1.0, 1));
+    }
+
+    #[test]
+    fn empty_documents_are_not_alike() {
+        for text in ["", "Thank you!", "\n"] {
+            let nothing = compared(&document(text), &document(text));
+            assert!(nothing.insufficient.this && nothing.insufficient.that, "{text:?}");
+            assert!(!nothing.is_near_copy() && !nothing.is_same_template(), "{text:?}");
+            assert!(!nothing.views.shown.same_digest && nothing.relation.is_none(), "{text:?}");
+            assert_eq!((nothing.terms.estimated, nothing.imatch, nothing.frame), (None, None, None));
+        }
+    }
+
+    #[test]
+    fn a_document_inside_another_lies_there() {
+        let short =
+            document("Twice a day the sea fills the pond behind the dam, and twice a day the miller opens the gate.");
+        let part = compared(&document(MILL), &short);
+        assert_eq!((part.that_in_this, part.class), (1.0, Some(Class::Contained)));
+        assert_eq!(part.sentences.direction, crate::verdict::relation::Direction::ThatInThis);
+        assert!(!part.is_near_copy());
+    }
+
+    #[test]
+    fn links_forgive_scheme_and_slash_and_nothing_more() {
+        assert_eq!(address("https://a.example/x/#top"), address("http://a.example/x"));
+        assert_ne!(address("https://a.example/x"), address("https://a.example/x?page=2"));
+        assert_eq!(host("https://user@a.example:8080/x"), Some("a.example"));
+        assert_eq!(host("mailto:someone"), None);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn turned_round_only_directions_change(this in prop::collection::vec(0..12_usize, 0..8), that in prop::collection::vec(0..12_usize, 0..8)) {
+            let phrases: Vec<String> = (0..12).map(|n| MILL.split(' ').skip(4 * n).take(9).collect::<Vec<_>>().join(" ") + ". ").collect();
+            let text = |order: &[usize]| document(&order.iter().map(|&n| phrases[n].as_str()).collect::<String>());
+            let (this, that) = (text(&this), text(&that));
+            let (there, back) = (compared(&this, &that), compared(&that, &this));
+            prop_assert_eq!((&there.views, there.terms, there.shingles, there.imatch), (&back.views, back.terms, back.shingles, back.imatch));
+            prop_assert_eq!((there.this_in_that, there.that_in_this), (back.that_in_this, back.this_in_that));
+            prop_assert_eq!((there.sentences.overlap, there.relation, there.class), (back.sentences.overlap, back.relation, back.class));
+            prop_assert_eq!((there.is_near_copy(), there.style, there.frame), (back.is_near_copy(), back.style, back.frame));
+        }
+    }
+}

@@ -1,4 +1,5 @@
 //! What Seamripper promises to its users, one file per promise.
+#![allow(clippy::unwrap_used, reason = "all of this is tests; clippy's own exception covers only `#[test]` functions")]
 
 mod data;
 mod estimates;
