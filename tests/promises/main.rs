@@ -3,4 +3,5 @@
 
 mod data;
 mod estimates;
+mod imatch;
 mod tune_command;

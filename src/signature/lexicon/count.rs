@@ -84,8 +84,8 @@ impl Bag {
 fn bands(hashes: &[u64]) -> [u64; BANDS] {
     std::array::from_fn(|band| {
         (0..ROWS).fold(band as u64, |key, row| {
-            let permutation = (band * ROWS + row + 1) as u64;
-            let smallest = hashes.iter().map(|&hash| mix(hash, permutation.wrapping_mul(0x9E37_79B9_7F4A_7C15))).min();
+            let permutation = xxh3_64(&[band as u8, row as u8]);
+            let smallest = hashes.iter().map(|&hash| mix(hash, permutation)).min();
             mix(key, smallest.unwrap_or(0))
         })
     })

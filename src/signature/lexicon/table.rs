@@ -13,6 +13,7 @@ use super::{Lexicon, LexiconId};
 use crate::config::Band;
 use crate::signature::keyed::{Keys, mix};
 use crate::text::words;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The randomised copies that one table can hold: a bit each, and one bit to tell the band from the rest.
 pub const COPIES_MAX: usize = 63;
@@ -113,7 +114,7 @@ impl Table {
 
     /// How many randomised copies there are.
     pub fn n_copies(&self) -> usize {
-        self.draw.copies
+        self.draw.keys.len()
     }
 
     /// Where the term with this hash stands, if the lexicon holds it and it is not too common.
@@ -167,23 +168,25 @@ impl Table {
 
 /// Which copies drop which terms.
 pub(in crate::signature) struct Draw {
-    copies: usize,
+    /// One key for each copy. They are hashes themselves: under keys that follow one another, the copies would drop terms
+    /// by a pattern, and all together too often (`each_copy_drops_its_share`).
+    keys: Vec<u64>,
     /// A copy drops a term when its hash is below: the share, of 2^64.
     dropped_below: u64,
-    key: u64,
 }
 
 impl Draw {
     pub(in crate::signature) fn new(copies: usize, drop_share: f64, key: u64) -> Self {
         assert!(copies <= COPIES_MAX, "{copies} copies, at most {COPIES_MAX} fit");
+        let keys = (1..=copies as u64).map(|copy| xxh3_64_with_seed(&copy.to_le_bytes(), key)).collect();
         // `as` saturates: a share of 1 drops (nearly) everything, which the settings refuse anyway.
-        Self { copies, dropped_below: (drop_share * 2f64.powi(64)) as u64, key }
+        Self { keys, dropped_below: (drop_share * 2f64.powi(64)) as u64 }
     }
 
     fn copies(&self, hash: u64) -> Copies {
         let mut copies = 0;
-        for index in 0..self.copies {
-            let draw = mix(mix(hash, self.key), self.key.wrapping_add(index as u64 + 1));
+        for (index, &key) in self.keys.iter().enumerate() {
+            let draw = mix(mix(hash, key), key);
             copies |= u64::from(draw >= self.dropped_below) << index;
         }
         Copies(copies)
@@ -242,19 +245,20 @@ mod tests {
         let draw = Draw::new(copies, drop_share, 7);
         let n = 100_000;
         let mut kept = vec![0; copies];
-        let mut in_both = 0;
+        let mut dropped_by_none_of_ten = 0;
         for term in 0..n {
             let drawn = draw.copies(xxh3_64(&u64::to_le_bytes(term)));
             (0..copies).filter(|index| drawn.has(*index)).for_each(|index| kept[index] += 1);
-            in_both += u32::from(drawn.has(0) && drawn.has(1));
+            dropped_by_none_of_ten += u32::from((0..10).all(|index| drawn.has(index)));
         }
         for (index, kept) in kept.iter().enumerate() {
             let share = 1.0 - f64::from(*kept) / n as f64;
             // Six standard errors.
             assert!((share - drop_share).abs() < 6.0 * 0.0015, "copy {index} drops {share}");
         }
-        let share = f64::from(in_both) / n as f64;
-        assert!((share - 4.0 / 9.0).abs() < 6.0 * 0.0016, "two copies are independent: {share}");
+        let share = f64::from(dropped_by_none_of_ten) / n as f64;
+        let independent = (1.0 - drop_share).powi(10);
+        assert!((share - independent).abs() < 6.0 * 0.0004, "copies are independent: {share}, {independent}");
     }
 
     #[test]
