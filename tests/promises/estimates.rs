@@ -6,7 +6,7 @@ use super::data;
 use seamripper::signature::jaccard;
 use seamripper::signature::keyed::mix;
 use seamripper::signature::minhash::{MinHash, SLOTS};
-use seamripper::signature::style::{Sketch, Sketcher};
+use seamripper::signature::style::Sketcher;
 
 /// Two sets of `n` values each that have `n_common` in common; the values are hashes, as those of words are.
 fn sets(n: u64, n_common: u64, seed: u64) -> (Vec<u64>, Vec<u64>) {
@@ -59,4 +59,66 @@ fn minhash_of_small_sets_is_unbiased() {
             assert!(spread < 1.1, "spread {spread} of theory at {n} parts, J = {truth}");
         }
     }
+}
+
+/// Pages in pairs: neighbours in the real corpus, which are mostly of one site, or all pairs of the bundled pages.
+fn page_pairs() -> Vec<(String, String)> {
+    let Some(folder) = data::real("html_generators") else {
+        let mut pages: Vec<_> = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/demo/pages"))
+            .expect("the demo is bundled")
+            .map(|entry| String::from_utf8_lossy(&std::fs::read(entry.unwrap().path()).unwrap()).into_owned())
+            .collect();
+        pages.sort_unstable();
+        return (0..pages.len())
+            .flat_map(|i| (0..i).map(move |j| (i, j)))
+            .map(|(i, j)| (pages[i].clone(), pages[j].clone()))
+            .collect();
+    };
+    let lines = data::unpacked(&folder.join("pages.jsonl.zst"));
+    let lines: Vec<&[u8]> = lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect();
+    let html = |line: &[u8]| {
+        let page: serde_json::Value = serde_json::from_slice(line).unwrap();
+        page["html"].as_str().unwrap().to_owned()
+    };
+    (0..lines.len() - 1).step_by(40).map(|i| (html(lines[i]), html(lines[i + 1]))).collect()
+}
+
+/// 128 bins of 8 bits tell the Jaccard coefficient of the grams as well as 128 independent samples would.
+#[test]
+fn style_estimates_the_jaccard_coefficient_of_real_pages() {
+    const KEYS: u64 = 12;
+    let noise = |html: &str| {
+        let mut noise = Vec::new();
+        seamripper::document::noise::strip(html, &mut noise);
+        noise
+    };
+    // The truth is that of any key.
+    let exact = Sketcher::new(1, 100);
+    let pairs = page_pairs().into_iter().map(|(a, b)| (noise(&a), noise(&b)));
+    let pairs: Vec<_> = pairs.map(|(a, b)| (exact.exact(&a, &b), a, b)).collect();
+    let (mut n, mut sum, mut squares, mut theory, mut paper) = (0.0_f64, 0.0, 0.0, 0.0, 0.0);
+    for seed in 0..KEYS {
+        let mut sketcher = Sketcher::new(mix(seed, 0xACE), 100);
+        for (truth, a, b) in &pairs {
+            let (Some(first), Some(second)) = (sketcher.sketch(a), sketcher.sketch(b)) else { continue };
+            // Small pages have no bins to estimate from.
+            let Some(matching) = first.bins_matching(&second) else { continue };
+            let (truth, error) = (*truth, first.resemblance(&second) - truth);
+            n += 1.0;
+            sum += error;
+            squares += error * error;
+            // Bins that agree by chance (one in 255) add their own spread.
+            theory += (truth * (1.0 - truth) + (1.0 - truth) / 255.0) / 128.0;
+            paper += matching as f64 / 128.0 - truth;
+        }
+    }
+    let (bias, error, theory) = (sum / n, (squares / n).sqrt(), (theory / n).sqrt());
+    println!(
+        "style: {} pairs, {KEYS} keys: bias {bias:+.4}, error {error:.4} (theory {theory:.4}); of all 128 bins, by the paper: bias {:+.4}",
+        pairs.len(),
+        paper / n
+    );
+    assert!(n >= 12.0 * 10.0, "only {n} pairs to judge by");
+    assert!(bias.abs() < 0.01, "bias {bias}");
+    assert!(error < 1.1 * theory, "error {error}, theory {theory}");
 }
