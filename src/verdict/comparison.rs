@@ -379,10 +379,12 @@ fn linked(from: &Document, to: &Document) -> Linked {
     let (url, canonical) = (to.identity.url.as_deref(), to.identity.canonical.as_deref());
     let domain = to.identity.domain.as_deref();
     let (mut to_url, mut to_domain) = (false, false);
-    from.links.resolve(from.identity.url.as_deref(), |_, link| {
-        to_url |= [url, canonical].into_iter().flatten().any(|url| address(url) == address(link));
-        to_domain |= domain.is_some() && host(link).and_then(registered_domain) == domain;
-    });
+    if !from.links.anchors.is_empty() {
+        from.links.resolve(from.identity.url.as_deref(), |_, link| {
+            to_url |= [url, canonical].into_iter().flatten().any(|url| address(url) == address(link));
+            to_domain |= domain.is_some() && host(link).and_then(registered_domain) == domain;
+        });
+    }
     Linked { url: url.or(canonical).map(|_| to_url), domain: domain.map(|_| to_domain) }
 }
 
