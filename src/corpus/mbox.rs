@@ -23,7 +23,7 @@ pub(super) fn is_separator(line: &[u8]) -> bool {
         return false;
     }
     let (mut month, mut time, mut year) = (false, false, false);
-    for token in rest.split(|byte| b" \t\r,".contains(byte)).filter(|token| !token.is_empty()) {
+    for token in rest.split(|byte| b" \t\r\n,".contains(byte)).filter(|token| !token.is_empty()) {
         month |= MONTHS.iter().any(|name| token.eq_ignore_ascii_case(name.as_bytes()));
         year |= token.len() == 4 && token.iter().all(u8::is_ascii_digit) && (token[0] == b'1' || token[0] == b'2');
         time |= is_time(token);
@@ -51,16 +51,12 @@ pub(super) fn read(tape: &mut Tape<'_>, file: &str, session: &mut Session<'_>) -
             Err(error) => break Err(error),
         };
         let is_first = mail.number == 0;
-        if is_first && line.trim_ascii().is_empty() {
+        if is_first && len <= 2 && line.trim_ascii().is_empty() {
             continue;
         }
         if is_first && !line.starts_with(b"From ") {
-            return session.trouble(
-                file,
-                Cause::Damaged(
-                    "no mailbox: it does not begin with a `From ` line (`--format mail` reads it as one mail)".into(),
-                ),
-            );
+            let problem = "no mailbox: it does not begin with a `From ` line (`--format mail` reads it as one mail)";
+            return session.trouble(file, Cause::Damaged(problem.into()));
         }
         if is_first || mail.after_empty && is_separator(&line) {
             mail.finish(file, session)?;
@@ -132,6 +128,7 @@ mod tests {
     fn separators_have_a_date() {
         for line in [
             "From a@b.example Sat Jan  3 01:05:34 1996",
+            "From a@b.example Sat Jan  3 01:05:34 1996\n",
             "From MAILER-DAEMON Fri Jul  8 12:08 2011",
             "From - Tue Mar 30 02:21:02 2010",
             "From 1590@xxx Mon Jan 01 00:00:00 +0000 2018\r",

@@ -112,6 +112,7 @@ fn read_file(path: &Path, named: bool, session: &mut Session<'_>) -> ControlFlow
 
 /// Reads what `source` holds, as if it were a file of that name.
 pub(super) fn read_source(name: &str, source: impl io::Read, session: &mut Session<'_>) -> ControlFlow<()> {
+    let source = Counted { source, n_bytes: session.options.n_bytes_read.clone() };
     read_tape(&mut Tape::new(source), Met { path: Path::new(name), place: name, size: None, named: true }, session)
 }
 
@@ -128,8 +129,8 @@ struct Met<'m> {
 
 fn read_tape(tape: &mut Tape<'_>, met: Met<'_>, session: &mut Session<'_>) -> ControlFlow<()> {
     let known = session.options.form.or_else(|| Form::of_name(met.path));
-    let packing = match tape.peek(4) {
-        Ok(head) => Packing::of(head),
+    let (packing, is_empty) = match tape.peek(4) {
+        Ok(head) => (Packing::of(head), head.is_empty()),
         Err(error) => return session.trouble(met.place, error),
     };
     let sniffed = match known {
@@ -139,7 +140,7 @@ fn read_tape(tape: &mut Tape<'_>, met: Met<'_>, session: &mut Session<'_>) -> Co
             Err(error) => return session.trouble(met.place, error),
         },
     };
-    if packing.is_none() && says_packed(met.path) && (met.size == Some(0) || sniffed == Some(None)) {
+    if packing.is_none() && says_packed(met.path) && (is_empty || sniffed == Some(None)) {
         return session.trouble(met.place, Cause::Damaged("neither gzip nor zstd, whatever its name says".into()));
     }
     let Some(form) = known.or(sniffed.flatten()) else {

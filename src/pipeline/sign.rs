@@ -191,7 +191,7 @@ mod tests {
             let worker = || {
                 |entry: Result<Entry, Trouble>| {
                     let number: usize = entry.unwrap().place.parse().unwrap();
-                    if number % 97 == 0 {
+                    if number.is_multiple_of(97) {
                         thread::sleep(Duration::from_millis(2));
                     }
                     number

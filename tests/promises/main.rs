@@ -3,5 +3,6 @@
 
 mod data;
 mod estimates;
+mod files;
 mod imatch;
 mod tune_command;
