@@ -96,7 +96,8 @@ tags! {
     Figure "figure" B;
     Footer "footer" B | STRUCTURE;
     ForeignObject "foreignobject" 0;
-    Form "form" B | STRUCTURE;
+    // `</form>` takes no other element with it, so it is not kept; the outline sees through it.
+    Form "form" LINE | ENDS_P | STRUCTURE;
     Frame "frame" VOID;
     H1 "h1" B | BREAKOUT;
     H2 "h2" B | BREAKOUT;
@@ -184,6 +185,7 @@ tags! {
     Mo "mo" 0;
     Ms "ms" 0;
     Mtext "mtext" 0;
+    Annotation "annotation" 0;
     AnnotationXml "annotation-xml" 0;
 }
 

@@ -1,0 +1,105 @@
+//! What a `style` attribute says about being seen.
+//!
+//! Only what stands in the tag is looked at: no stylesheet is read and no script runs. `font-size: 0` is told apart,
+//! since on a container it is a layout trick (it closes the gaps between inline blocks) and hides nothing.
+//!
+//! # Invariants
+//! - Later declarations win over earlier ones; case, white space and `!important` do not matter.
+//!   (`declarations_that_hide`)
+
+/// What a `style` attribute says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sight {
+    /// `display: none`, `visibility: hidden`, `opacity: 0`, `max-height: 0`, or no width or height and no overflow.
+    pub(super) hides: bool,
+    /// Whether there is a `font-size`, and whether that is nothing.
+    pub(super) no_size: Option<bool>,
+}
+
+/// Reads the value of a `style` attribute.
+pub(super) fn sight(style: &str) -> Sight {
+    let (mut display, mut visibility, mut opacity, mut max_height) = (false, false, false, false);
+    let (mut width, mut height, mut overflow, mut no_size) = (false, false, false, None);
+    for declaration in style.split(';') {
+        let declaration = declaration.trim_ascii_start();
+        // The first letters of the names below; most declarations end here.
+        if !matches!(
+            declaration.as_bytes().first().map(|byte| byte | 0x20),
+            Some(b'd' | b'v' | b'o' | b'm' | b'w' | b'h' | b'f')
+        ) {
+            continue;
+        }
+        let Some((name, value)) = declaration.split_once(':') else { continue };
+        let (name, value) = (name.trim_ascii_end(), value.trim_ascii());
+        let word = value.split(['!', ' ']).next().unwrap_or(value);
+        let is = |other: &str| name.eq_ignore_ascii_case(other);
+        let says = |other: &str| word.eq_ignore_ascii_case(other);
+        match name.len() {
+            7 if is("display") => display = says("none"),
+            7 if is("opacity") => opacity = is_zero(word),
+            10 if is("visibility") => visibility = says("hidden") || says("collapse"),
+            10 if is("max-height") => max_height = is_zero(word),
+            5 if is("width") => width = is_zero(word),
+            6 if is("height") => height = is_zero(word),
+            8 if is("overflow") => overflow = says("hidden") || says("clip"),
+            9 if is("font-size") => no_size = Some(is_zero(word)),
+            _ => {}
+        }
+    }
+    let no_room = (width || height) && overflow;
+    Sight { hides: display || visibility || opacity || max_height || no_room, no_size }
+}
+
+/// Whether a length or number is zero, in whatever unit.
+fn is_zero(value: &str) -> bool {
+    let number = value.trim_start_matches(['+', '-']);
+    let unit = number.trim_start_matches(['0', '.']);
+    number[..number.len() - unit.len()].contains('0')
+        && unit.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'%')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declarations_that_hide() {
+        for (style, hides) in [
+            ("display:none", true),
+            ("color:red; DISPLAY : None !important", true),
+            ("display:none;display:block", false),
+            ("display:inline-block", false),
+            ("visibility:hidden", true),
+            ("opacity:0", true),
+            ("opacity: 0.00;", true),
+            ("opacity:0.5", false),
+            ("max-height:0px", true),
+            ("max-height:0;max-height:10em", false),
+            ("height:0;width:1px", false),
+            ("height:0;overflow:hidden", true),
+            ("overflow:hidden;width:0pt", true),
+            ("overflow:hidden;width:100%", false),
+            ("font-family:&quot;A&quot;;display:none", true),
+            ("font-size:0", false),
+            ("background:url(x);", false),
+            ("display", false),
+            ("", false),
+        ] {
+            assert_eq!(sight(style).hides, hides, "{style}");
+        }
+    }
+
+    #[test]
+    fn sizes_of_letters() {
+        for (style, no_size) in [
+            ("font-size:0", Some(true)),
+            ("font-size: 0px !important", Some(true)),
+            ("font-size:01px", Some(false)),
+            ("font-size:0.1em", Some(false)),
+            ("font-size:1em", Some(false)),
+            ("font:x", None),
+        ] {
+            assert_eq!(sight(style).no_size, no_size, "{style}");
+        }
+    }
+}
