@@ -43,6 +43,9 @@ impl Mask {
 const GENERIC: [&str; 14] =
     ["com", "net", "org", "info", "biz", "edu", "gov", "mil", "io", "xyz", "online", "site", "shop", "top"];
 
+/// No part of a host name is longer (RFC 1035).
+const LABEL_BYTES_MAX: usize = 63;
+
 /// Finds the addresses and URLs of a text, in order.
 pub struct Finder<'a> {
     bytes: &'a [u8],
@@ -75,8 +78,11 @@ impl<'a> Finder<'a> {
     /// The token around a `://`.
     fn url(&self, at: usize) -> Option<(usize, usize)> {
         let start = self.back(at, |b| b.is_ascii_alphabetic());
+        if start == at {
+            return None;
+        }
         let end = self.url_end(at + 3);
-        (start < at && end > at + 3).then_some((start, end))
+        (end > at + 3).then_some((start, end))
     }
 
     /// The token around the dot of a host name.
@@ -93,9 +99,11 @@ impl<'a> Finder<'a> {
             return Some((start, self.url_end(at + 1)));
         }
         let rest = &self.bytes[at + 1..];
-        // A label is at most 63 letters long.
-        let n_letters = rest.iter().take(64).position(|b| !b.is_ascii_alphabetic()).unwrap_or(rest.len());
-        let (label, rest) = rest.split_at(n_letters.min(rest.len()));
+        let n_letters = rest.iter().take(LABEL_BYTES_MAX + 1).take_while(|b| b.is_ascii_alphabetic()).count();
+        if n_letters > LABEL_BYTES_MAX {
+            return None;
+        }
+        let (label, rest) = rest.split_at(n_letters);
         let (next, after_next) = (rest.first().copied().unwrap_or(b' '), rest.get(1).copied().unwrap_or(b' '));
         let has_path = matches!(next, b'/' | b'?' | b'#') || next == b':' && after_next.is_ascii_digit();
         let ends = match next {
@@ -156,4 +164,84 @@ impl Iterator for Finder<'_> {
 
 fn is_host(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'-'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::tests::assert_linear;
+    use proptest::prelude::*;
+
+    fn found(text: &str) -> Vec<(Mask, &str)> {
+        Finder::new(text).map(|(mask, span)| (mask, &text[span.range()])).collect()
+    }
+
+    fn urls(text: &str) -> Vec<&str> {
+        found(text).into_iter().filter(|(mask, _)| *mask == Mask::Url).map(|(_, token)| token).collect()
+    }
+
+    #[test]
+    fn addresses_are_found_with_all_that_belongs_to_them() {
+        for (text, expected) in [
+            ("write to jane.doe+list@mail.example.org.", Some("jane.doe+list@mail.example.org")),
+            ("mailto:a_b@x-y.de?subject=hi", Some("a_b@x-y.de")),
+            ("<a@b.co>", Some("a@b.co")),
+            ("連絡先info@example.jpまで", Some("info@example.jp")),
+            ("a@b", None),
+            ("@handle.example.com", None),
+            ("a @ b.com", None),
+            ("a@.com", None),
+        ] {
+            let address = found(text).into_iter().find(|(mask, _)| *mask == Mask::Address).map(|(_, token)| token);
+            assert_eq!(address, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn urls_are_found_with_all_that_belongs_to_them() {
+        assert_eq!(urls("see https://a.example/x?y=1&z=(2)#f, and"), ["https://a.example/x?y=1&z=(2)#f"]);
+        assert_eq!(urls("(http://a.example/)."), ["http://a.example/"]);
+        assert_eq!(urls("WWW.Example.de is"), ["WWW.Example.de"]);
+        assert_eq!(urls("visit my-shop.com today"), ["my-shop.com"]);
+        assert_eq!(urls("visit shop.de/sale?x=1. Now"), ["shop.de/sale?x=1"]);
+        assert_eq!(urls("http://例え.jp"), Vec::<&str>::new());
+        assert_eq!(urls("http://example.jp/をご覧"), ["http://example.jp/"]);
+        assert_eq!(urls("example.com:8080/x"), ["example.com:8080/x"]);
+        assert_eq!(urls("sub.example.co.uk/x and example.com."), ["sub.example.co.uk/x", "example.com"]);
+    }
+
+    #[test]
+    fn words_with_dots_and_colons_are_no_urls() {
+        for text in [
+            "e.g. this",
+            "the end.It was",
+            "U.S.",
+            "3.14",
+            "and/or",
+            "a:b",
+            "note: x",
+            "Mr.Smith/Jones",
+            "a.b",
+            "www.",
+            "x.company",
+        ] {
+            assert_eq!(found(text), [], "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn masks_are_ordered(text in "([a-c]|[.:/@-]|www\\.|com|http://|é| ){0,40}") {
+            let spans: Vec<Span> = Finder::new(&text).map(|(_, span)| span).collect();
+            prop_assert!(spans.iter().all(|span| !span.is_empty() && text.get(span.range()).is_some()));
+            prop_assert!(spans.windows(2).all(|pair| pair[0].end <= pair[1].start));
+        }
+    }
+
+    #[test]
+    fn hostile_masks_take_linear_time() {
+        for piece in ["@", ".", ":", "a@", "a.", "a.com", "a.com.", "http://", "://", "www.", "a@b.", "-", "x-y.com-"] {
+            assert_linear(piece, |text| assert!(Finder::new(text).count() <= text.len()));
+        }
+    }
 }

@@ -59,3 +59,90 @@ impl Text {
         Span { start: self.words.spans[first].start, end: self.words.spans[last].end }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::words::{Rules, Words};
+    use super::*;
+    use std::sync::LazyLock;
+    use std::time::{Duration, Instant};
+
+    /// The time this thread has had a processor, where the system tells; else the time of day.
+    fn now() -> Duration {
+        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+        let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+        match stat.split(' ').next().map(str::parse) {
+            Some(Ok(nanos)) => Duration::from_nanos(nanos),
+            _ => START.elapsed(),
+        }
+    }
+
+    /// Runs `run` on 2 MB of `piece`. A microsecond per byte is ten times and more what the slowest of them takes, and a
+    /// tenth and less of what any search does that begins again at every byte.
+    pub(crate) fn assert_linear(piece: &str, run: impl Fn(&str)) {
+        let text = piece.repeat((2 << 20) / piece.len());
+        let start = now();
+        run(&text);
+        let time = now().saturating_sub(start);
+        assert!(time < Duration::from_micros(text.len() as u64), "{piece:?}: {time:?} for {} bytes", text.len());
+    }
+
+    #[test]
+    fn hostile_texts_take_linear_time() {
+        for piece in [
+            "a",
+            "A",
+            "1",
+            "_",
+            "@",
+            ".",
+            "'",
+            "a@",
+            "a@a.",
+            "http://",
+            "www.",
+            "a.",
+            "1-",
+            "1,",
+            "a\u{301}",
+            "\u{301}",
+            "é",
+            "日",
+            "日\u{301}",
+            "ｶﾞ",
+            "ก็",
+            "。",
+            "！と",
+            "」",
+            ". ",
+            "A. ",
+            "1. ",
+            "... ",
+            "!",
+            "\u{200D}",
+            "👩\u{200D}",
+            "🇩",
+            "\u{FDFA}",
+            "\n",
+            " ",
+            "a:",
+            "a_",
+            "a.\u{301}",
+            "א\"",
+            "ß",
+            "Mr. A",
+            "\u{E000}",
+            "a-",
+        ] {
+            assert_linear(piece, |text| {
+                let names = ["aaa".to_owned(), "日日日日日日日日日日日日日日日日日日日日".to_owned()];
+                let rules = Rules { key: 1, names: &names, digits_masked_min: 5, words_max: usize::MAX };
+                let mut words = Words::default();
+                words::cut(text, &rules, &mut words);
+                let mut found = Vec::new();
+                sentences::cut(text, &words, &mut found);
+                assert!(found.len() <= words.len());
+            });
+        }
+    }
+}

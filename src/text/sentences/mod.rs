@@ -8,7 +8,7 @@
 //!
 //! # Invariants
 //! - Sentences are in order, apart, trimmed, and every unit is in one of them. (`every_unit_is_in_one_sentence`)
-//! - The scanner stops where a search character by character does. (`the_table_knows_every_stop`)
+//! - No stop is overlooked. (`the_table_knows_every_stop`)
 
 mod latin;
 mod stops;
@@ -109,6 +109,97 @@ fn ends_sentence(text: &str, start: usize, stop: Stop, stop_at: usize, run: &sto
         Stop::Ellipsis => !latin::first(ahead).is_lowercase(),
         Stop::Dot => {
             run.n_stops > 1 && !latin::first(ahead).is_lowercase() || latin::ends(&text[start..stop_at], ahead)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::words::{self, Rules};
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sentences(text: &str) -> (Words, Vec<Sentence>) {
+        let mut units = Words::default();
+        words::cut(text, &Rules::plain(1), &mut units);
+        let mut found = Vec::new();
+        cut(text, &units, &mut found);
+        (units, found)
+    }
+
+    fn spelled(text: &str) -> Vec<&str> {
+        sentences(text).1.iter().map(|sentence| &text[sentence.span.range()]).collect()
+    }
+
+    #[test]
+    fn latin_text_is_cut_at_its_sentences() {
+        for expected in [
+            &["It rained.", "We stayed in!", "Why not?", "\"Fine.\"", "He left (at last).", "The end"][..],
+            &["Mr. Smith met Dr. J. R. Brown at 3.5 km, e.g. at St. Mary's.", "They spoke."],
+            &["The U.S. economy grew.", "It is in the U.S.", "The rest is not."],
+            &["See www.example.com/a.b?c=d&e!f for more.", "Yes."],
+            &["\"Really?\" he asked.", "Well... maybe.", "Well...", "No."],
+            &["1. Introduction to No. 5 and fig. 3.", "Next"],
+            &["Acme Inc. said so.", "He works at Acme Inc.", "The price fell."],
+            &["Das kostet z.B. 3,50 Euro.", "Hr. Müller zahlt."],
+            &["«Vraiment ?»", "Oui.", "¿Qué?", "Nada."],
+            &["Привет, мир.", "Как дела?", "Хорошо."],
+            &["यह एक है।", "वह दो है।"],
+            &["كيف الحال؟", "بخير۔"],
+            &["안녕하세요.", "반갑습니다!"],
+        ] {
+            assert_eq!(spelled(&expected.join(" ")), expected);
+        }
+    }
+
+    #[test]
+    fn cjk_text_is_cut_at_its_sentences_with_kangs_repairs() {
+        for expected in [
+            &["今日は雨です。", "家にいました！", "なぜ？", "さあ…", "終わり"][..],
+            &["「はい！」と彼は言った。", "「うん」っていう。", "「駄目」です。", "次。"],
+            &["やった！と叫んだ。", "終わった！", "本当に。"],
+            &["彼の「本」", "の話。"],
+            &["価格は３．５です．", "次です．"],
+            &["他说：“好。”", "她走了。"],
+            &["Rustは3.5倍速い。", "See e.g. this!", "そうです!", "次"],
+            &["これは半角です｡", "次です."],
+        ] {
+            assert_eq!(spelled(&expected.concat()), expected);
+        }
+    }
+
+    #[test]
+    fn a_line_is_a_paragraph_and_scraps_without_words_are_none() {
+        assert_eq!(spelled("one\ntwo. three\n\n-----\n  four  \n...\n"), ["one", "two. three", "four"]);
+        assert_eq!(spelled("Hello.\u{A0}World"), ["Hello.", "World"]);
+        assert_eq!(spelled(""), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn length_is_counted_in_characters() {
+        assert_eq!(sentences("日本語の文。 Über uns.").1.iter().map(|s| s.n_chars).collect::<Vec<_>>(), [6, 9]);
+        let long = "é".repeat(1_000);
+        assert_eq!(sentences(&long).1[0].n_chars, 1_000);
+    }
+
+    proptest! {
+        #[test]
+        fn every_unit_is_in_one_sentence(text in "([A-Za-z]|[ .!?…\n]|Mr\\. |e\\.g\\. |[0-9]|[。！」と日です．]|é|\"|\\)| ){0,60}") {
+            let (units, found) = sentences(&text);
+            let mut next = 0;
+            let mut end = 0;
+            for sentence in &found {
+                prop_assert_eq!(sentence.first_word, next);
+                prop_assert!(sentence.end_word > sentence.first_word && sentence.span.start >= end);
+                (next, end) = (sentence.end_word, sentence.span.end);
+                let spelled = &text[sentence.span.range()];
+                prop_assert_eq!(spelled.trim(), spelled);
+                prop_assert_eq!(spelled.chars().count(), sentence.n_chars as usize);
+                for unit in &units.spans[sentence.first_word as usize..sentence.end_word as usize] {
+                    prop_assert!(unit.start >= sentence.span.start && unit.end <= sentence.span.end);
+                }
+            }
+            prop_assert_eq!(next as usize, units.len());
         }
     }
 }

@@ -125,3 +125,23 @@ fn is_closer(c: char) -> bool {
             | '｝'
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_knows_every_stop() {
+        let mut known = String::new();
+        for c in (0..=0x10FFFF).filter_map(char::from_u32) {
+            let text = format!("a{c}b");
+            let found = next(text.as_bytes(), 0);
+            assert_eq!(found.is_some(), c == '\n' || is_more(c), "{c:?}");
+            if let Some((at, _, len)) = found {
+                assert_eq!((at, len), (1, c.len_utf8()));
+                known.push(c);
+            }
+        }
+        assert_eq!(known, "\n!.?։؟۔।॥။።។…‼⁇⁈⁉。」！．？｡｣");
+    }
+}

@@ -43,6 +43,12 @@ impl WordKey {
         Hasher { key: self, state: self.key, block: 0, n_bytes: 0 }
     }
 
+    /// The state before the first block.
+    #[inline]
+    pub(super) fn start(self) -> u64 {
+        self.key
+    }
+
     /// The state after one block more.
     #[inline]
     pub(super) fn after(self, state: u64, block: u64) -> u64 {

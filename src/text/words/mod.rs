@@ -15,11 +15,13 @@
 //! - A unit's hash depends on its normalised form and the key alone. (`golden_word_hashes`)
 //! - `term_hash` of a spelled-out term is the hash that [`terms`] gives. (`spelled_terms_hash_as_terms`)
 
+mod ascii;
 pub mod general;
 mod hash;
 mod names;
 pub mod normal;
 mod scan;
+mod tables;
 mod units;
 
 pub use hash::WordKey;

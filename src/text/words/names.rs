@@ -15,6 +15,9 @@ const COMMON_CHARS_MAX: usize = 4;
 /// Further names are not masked: a mail to thousands is personal to nobody.
 const NAMES_MAX: usize = 64;
 
+/// Characters of a name beyond these do not count.
+const UNITS_MAX: usize = 16;
+
 /// A name as the text would hold it.
 struct Name {
     /// Its units.
@@ -70,7 +73,8 @@ fn names(rules: &Rules) -> Vec<Name> {
             let n_chars = name[words.spans[index].range()].chars().count();
             if n_characters > 1 || n_characters == 0 && n_chars >= CHARS_MIN {
                 let may_be_common = n_characters == 0 && n_chars <= COMMON_CHARS_MAX;
-                names.push(Name { hashes: words.hashes[index..index + n_units].to_vec(), may_be_common });
+                names
+                    .push(Name { hashes: words.hashes[index..index + n_units.min(UNITS_MAX)].to_vec(), may_be_common });
             }
             index += n_units;
         }
@@ -78,4 +82,49 @@ fn names(rules: &Rules) -> Vec<Name> {
     // The longest first, so that a whole name goes before its part.
     names.sort_by_key(|name| std::cmp::Reverse(name.hashes.len()));
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cut;
+    use super::*;
+
+    /// The units of `text` with the names masked as `*`.
+    fn masked(text: &str, names: &[&str]) -> String {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let mut words = Words::default();
+        cut(text, &Rules { names: &names, ..Rules::plain(3) }, &mut words);
+        let hash = Mask::Name.hash(WordKey::new(3));
+        let spelled =
+            words.hashes.iter().zip(&words.spans).map(|(h, s)| if *h == hash { "*" } else { &text[s.range()] });
+        spelled.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn names_are_masked_word_by_word() {
+        assert_eq!(masked("Dear Ann Smith, ANN!", &["ann smith"]), "Dear * * *");
+        assert_eq!(masked("Hello jane.doe99, JANE", &["jane.doe99", "Jane"]), "Hello * *");
+    }
+
+    #[test]
+    fn common_words_are_masked_only_where_they_look_like_names() {
+        assert_eq!(masked("Will, you will win", &["will"]), "* you will win");
+        assert_eq!(masked("to Al: go to De", &["to", "al", "de"]), "to Al go to De");
+    }
+
+    #[test]
+    fn names_of_characters_are_masked_as_a_whole() {
+        assert_eq!(masked("山田太郎様、山の田", &["山田太郎"]), "* 様 山 の 田");
+        assert_eq!(masked("山 の 山", &["山"]), "山 の 山");
+    }
+
+    /// A term must not reach into a mask.
+    #[test]
+    fn a_character_before_a_name_is_no_term() {
+        let mut words = Words::default();
+        let names = ["山田".to_owned()];
+        cut("様山田様方", &Rules { names: &names, ..Rules::plain(3) }, &mut words);
+        let is_term: Vec<bool> = words.traits.iter().map(|traits| traits.has(Traits::TERM)).collect();
+        assert_eq!(is_term, [false, false, true, false]);
+    }
 }

@@ -16,8 +16,12 @@ use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
 /// Marks of one run that count.
 const MARKS_MAX: usize = 30;
 
-/// Ligatures and digraphs that NFKC would take apart: Thai and Lao *am*, Lao *ho no* and *ho mo*, *yori*, *koto*.
-const KEPT: [char; 6] = ['\u{E33}', '\u{EB3}', '\u{EDC}', '\u{EDD}', '\u{309F}', '\u{30FF}'];
+/// Whether `c` is a ligature or digraph that NFKC would take apart: Thai and Lao *am*, Lao *ho no* and *ho mo*, Kana
+/// ligatures.
+fn is_kept(c: char) -> bool {
+    matches!(c,
+        '\u{E33}' | '\u{EB3}' | '\u{EDC}'..='\u{EDD}' | '\u{309F}' | '\u{30FF}' | '\u{1B123}'..='\u{1B12F}')
+}
 
 /// Calls `with` for every character of the normalised form of `piece`.
 pub fn each_char(piece: &str, mut with: impl FnMut(char)) {
@@ -26,7 +30,7 @@ pub fn each_char(piece: &str, mut with: impl FnMut(char)) {
         n_marks = if canonical_combining_class(*c) == 0 { 0 } else { n_marks + 1 };
         n_marks <= MARKS_MAX
     });
-    if piece.starts_with(KEPT) {
+    if piece.starts_with(is_kept) {
         return seen.for_each(with);
     }
     let apostrophe = |c| if c == '\u{2019}' { '\'' } else { c };
@@ -76,4 +80,64 @@ pub fn is_character(c: char) -> bool {
 /// How many characters `c` counts when the length of a word decides.
 pub fn width(c: char) -> u32 {
     if matches!(c, '\u{AC00}'..='\u{D7A3}') { 2 } else { 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn form(piece: &str) -> String {
+        let mut form = String::new();
+        each_char(piece, |c| form.push(c));
+        form
+    }
+
+    #[test]
+    fn a_normalised_form_is_its_own() {
+        for c in (0..=0x10FFFF).filter_map(char::from_u32) {
+            let once = form(&c.to_string());
+            assert_eq!(form(&once), once, "{c:?} {:x}", c as u32);
+        }
+    }
+
+    fn nfkc_characters(c: char) -> usize {
+        std::iter::once(c).nfkc().filter(|c| is_character(*c)).count()
+    }
+
+    #[test]
+    fn a_character_stays_one_character() {
+        for c in (0..=0x10FFFF).filter_map(char::from_u32).filter(|c| is_character(*c)) {
+            let form = form(&c.to_string());
+            assert!(is_kept(c) || nfkc_characters(c) == 1, "{c:?}");
+            assert_eq!(form.chars().filter(|c| is_character(*c)).count(), 1, "{c:?} {form:?}");
+            assert!(form.starts_with(is_character), "{c:?} {form:?}");
+        }
+    }
+
+    #[test]
+    fn many_spellings_have_one_form() {
+        let table: &[(&str, &[&str])] = &[
+            ("word", &["WORD", "Ｗｏｒｄ", "𝐰𝐨𝐫𝐝", "𝓦𝓸𝓻𝓭", "wo\u{AD}rd", "wo\u{200D}rd", "ⓦⓞⓡⓓ"]),
+            ("don't", &["don’t", "DON'T", "ｄｏｎ＇ｔ"]),
+            ("strasse", &["Straße", "STRASSE", "STRAẞE"]),
+            ("müller", &["Mu\u{308}ller", "MÜLLER"]),
+            ("ガ", &["ｶﾞ", "カ\u{3099}"]),
+            ("σοφοσ", &["ΣΟΦΟΣ", "σοφος"]),
+            ("office", &["oﬃce"]),
+            ("한국", &["한국"]),
+            ("i\u{307}stanbul", &["İstanbul"]),
+        ];
+        for (expected, spellings) in table {
+            for spelling in *spellings {
+                assert_eq!(form(spelling), *expected, "{spelling}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_the_first_marks_of_a_run_count() {
+        let zalgo = |n: usize| form(&format!("a{}b", "\u{316}".repeat(n)));
+        assert_eq!(zalgo(30), zalgo(1_000));
+        assert_ne!(zalgo(29), zalgo(30));
+    }
 }
