@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "all of this is tests; clippy's own exception covers only `#[test]` functions")]
 
 mod data;
+mod envelopes;
 mod estimates;
 mod files;
 mod imatch;

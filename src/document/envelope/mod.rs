@@ -269,9 +269,7 @@ mod tests {
             assert_eq!(mail(json).unwrap_err().to_string(), message, "{json}");
         }
         assert_eq!(
-            open_page(b"{\"html\": \"\xff\"}", &Carrier::default(), limits())
-                .unwrap_err()
-                .to_string(),
+            open_page(b"{\"html\": \"\xff\"}", &Carrier::default(), limits()).unwrap_err().to_string(),
             "envelope: not valid UTF-8 at byte 10"
         );
     }
