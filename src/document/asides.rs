@@ -403,3 +403,134 @@ const LEAVE_WORDS: [&str; 14] = [
     "配信停止",
     "退订",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The lines below the subject, each with `Q`, `S`, `F` or a space in the margin.
+    fn marked(body: &str) -> String {
+        let text = format!("The subject\n{body}");
+        let mut asides = Vec::new();
+        mark(&text, "The subject".len(), &[], &mut asides);
+        margins(&text, &asides).split_off(1)
+    }
+
+    fn margins(text: &str, asides: &[Aside]) -> String {
+        let mut start = 0;
+        let margin = |line: &str| {
+            let found = asides.iter().find(|aside| aside.span.range().contains(&start));
+            start += line.len() + 1;
+            found.map_or(' ', |aside| match aside.sort {
+                AsideSort::Quoted => 'Q',
+                AsideSort::Signature => 'S',
+                AsideSort::Footer => 'F',
+            })
+        };
+        text.split('\n').map(margin).collect()
+    }
+
+    #[test]
+    fn lines_are_told_by_their_form() {
+        let long = "a line of text\n".repeat(20);
+        for (body, margins) in [
+            ("Hello\n> one\n> > two\n>three\nBye", " QQQ "),
+            ("Hello\n| one\n| two\n| a | table |", " QQ "),
+            ("JS> one\nNo", "Q "),
+            (">From here on it is text", " "),
+            ("On Mon, 1 Jan 2024, Ann wrote:\n> one\nYes", "QQ "),
+            ("Ann <a@b.example> writes:\n> one\nYes", "QQ "),
+            ("On Mon, 1 Jan 2024 at 10:00, Ann Very Long Name <\nann@b.example> wrote:\n> one\nYes", "QQQ "),
+            ("Yes\nAm 01.01.24 um 10:00 schrieb Ann Müller:\n> eins", " QQ"),
+            ("Oui\nLe lun. 1 janv. 2024 à 10:00, Ann <a@b.example> a écrit :\nUn\nDeux", " QQQ"),
+            ("はい\n2024年1月1日 10:00 田中 <a@b.example>さんは書きました：\n一", " QQ"),
+            ("On 5 May 1800 the minister wrote:\nDear friends", "  "),
+            ("Yes\n-----Original Message-----\nFrom: Ann\nNo", " QQQ"),
+            ("-----Original Message-----\nFrom: Ann\nNothing above: a forwarded mail", "   "),
+            ("Yes\nFrom: Ann\nSent: today\nTo: Bob\nSubject: x\nNo", " QQQQQ"),
+            ("Ja\n*Von:* Ann\n*Gesendet:* heute\n*An:* Bob\n*Betreff:* x\nNein", " QQQQQ"),
+            ("Yes\nFrom: the farm\nwe deliver", "   "),
+            ("From: Ann\nSent: today\nTo: Bob\nSubject: a forwarded mail\nText", "     "),
+            ("Text\n--\nAnn\nweaver", " SSS"),
+            ("Text\n--\nAnn\n____\nlist", " SSFF"),
+            ("Text\n-----BEGIN PGP SIGNATURE-----\nabc\n-----END PGP SIGNATURE-----\nMore", " SSS "),
+            ("Text\nSent from my telephone", " S"),
+            ("Text\n_________\nseams mailing list\nseams@list.example", " FFF"),
+            ("Text\n------------ Sponsor ------------>\nbuy\n====\nleave", " FFFF"),
+            ("____\nonly a footer", "FF"),
+            ("Text\nTo unsubscribe, write to x-unsubscribe@list.example\nRegards", " FF"),
+            ("Text\nUm sich abzumelden oder abmelden zu lassen", " F"),
+            ("- one\n- two", "  "),
+            ("a -- b\n--flag", "  "),
+            ("", ""),
+        ] {
+            // An empty body has one empty line.
+            assert_eq!(marked(body), if body.is_empty() { " " } else { margins }, "{body}");
+        }
+        assert_eq!(marked(&format!("Text\n--\n{long}")).trim(), "", "too long for a signature");
+        assert_eq!(marked(&format!("Text\n____\n{long}")).trim(), "", "too far up for a footer");
+    }
+
+    #[test]
+    fn an_outline_ends_the_quotation_of_an_html_mail() {
+        let text = "Re\nYes\nOn 1 Jan 2024 at 10:00 Ann wrote:\nasked\nmore\nMy answer";
+        let quote = text.find("asked").unwrap();
+        let element = |tag, start, end| Element { tag, depth: 0, span: Span::new(start, end) };
+        let outline = [element(Tag::Div, 3, 6), element(Tag::Blockquote, quote, quote + 10)];
+        let mut asides = Vec::new();
+        mark(text, 2, &outline, &mut asides);
+        assert_eq!(margins(text, &asides), "  QQQ ");
+    }
+
+    #[test]
+    fn the_subject_is_never_an_aside() {
+        let mut asides = Vec::new();
+        mark("> quoted subject", "> quoted subject".len(), &[], &mut asides);
+        assert_eq!(asides, []);
+    }
+
+    #[test]
+    fn a_text_of_introductions_is_marked_in_linear_time() {
+        for line in [
+            "On 1:2 x wrote:\n",
+            "From: a\n",
+            "--\n",
+            ">\n",
+            "unsubscribe\n",
+            "-----BEGIN PGP SIGNATURE-----\n",
+            "____\n",
+        ] {
+            let text = line.repeat((4 << 20) / line.len());
+            let mut asides = Vec::new();
+            // Quadratic work would be 10^11 steps and more.
+            mark(&text, 0, &[], &mut asides);
+            assert!(asides.len() <= text.len());
+        }
+        // One line without end, with the word in it again and again.
+        let text = "unsubscribe ".repeat(1 << 18);
+        mark(&text, 0, &[], &mut Vec::new());
+    }
+
+    proptest! {
+        #[test]
+        fn asides_are_whole_lines_in_order(lines in prop::collection::vec(prop_oneof![
+            prop::sample::select(vec!["> a", "--", "____", "On 1 Jan at 10:00 A wrote:", "From: a", "Sent: b", "To: c", "unsubscribe",
+                "-----Original Message-----", "", "text", "日本語：", "Sent from my x", "-----BEGIN PGP SIGNATURE-----",
+                "-----END PGP SIGNATURE-----"]).prop_map(String::from),
+            "[^\n]{0,12}",
+        ], 0..40)) {
+            let text = lines.join("\n");
+            let mut asides = Vec::new();
+            mark(&text, 0, &[], &mut asides);
+            let mut end = 0;
+            for aside in &asides {
+                let range = aside.span.range();
+                prop_assert!(range.start >= end && range.end > range.start);
+                prop_assert!(range.start == 0 || text.as_bytes()[range.start - 1] == b'\n');
+                prop_assert!(range.end == text.len() || text.as_bytes()[range.end] == b'\n');
+                end = range.end;
+            }
+        }
+    }
+}

@@ -6,4 +6,5 @@ mod envelopes;
 mod estimates;
 mod files;
 mod imatch;
+mod mail;
 mod tune_command;

@@ -97,10 +97,13 @@ fn recipients(fields: &Fields<'_>, carrier: &Carrier) -> Vec<String> {
     let mut names = Vec::new();
     for value in [fields.to, fields.cc].into_iter().flatten() {
         fields::mailboxes(bounded(value), |Mailbox { name, address }| {
+            if is_list(address, fields.list_id) {
+                return true;
+            }
             add_local_part(&lossy(address), &mut names);
             // `"bob@b.example" <bob@b.example>` is the address again.
             if memchr::memchr(b'@', &name).is_none() {
-                add_words(&fields::text(&name), &mut names);
+                add_words(&fields::text(&name, None), &mut names);
             }
             names.len() < RECIPIENTS_MAX
         });
@@ -110,6 +113,13 @@ fn recipients(fields: &Fields<'_>, carrier: &Carrier) -> Vec<String> {
     }
     names.truncate(RECIPIENTS_MAX);
     names
+}
+
+/// Whether the address is that of the list: `talk@list.example` in `Talk <talk.list.example>`. Its words are the
+/// list's subject matter, and not a person.
+fn is_list(address: &[u8], list_id: Option<&[u8]>) -> bool {
+    let local = &address[..memchr::memchr(b'@', address).unwrap_or(address.len())];
+    !local.is_empty() && list_id.is_some_and(|id| memchr::memmem::find(bounded(id), local).is_some())
 }
 
 /// The part before the `@`, whole and in its words: `jane.doe` is greeted as `Jane Doe` and as `jane.doe`.
@@ -193,6 +203,13 @@ mod tests {
         let carrier = Carrier { rcpt: vec!["<Kim@x.example>".into()], ..Carrier::default() };
         let (fields, _) = fields::scan(b"Subject: x\n\n", 0, |_| false);
         assert_eq!(of(&fields, &carrier).recipients, ["kim"]);
+    }
+
+    #[test]
+    fn the_address_of_a_list_is_nobody() {
+        let header =
+            "List-Id: Talk <seam-talk.list.example>\nTo: Seam Talk <seam-talk@list.example>, eve@x.example\n\n";
+        assert_eq!(facts(header).recipients, ["eve"]);
     }
 
     #[test]

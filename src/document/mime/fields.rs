@@ -59,6 +59,9 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// Bytes beyond ASCII from which on a charset can be guessed.
+const DETECTABLE_MIN: usize = 4;
+
 /// The fields that begin at `start`, and where the body begins. A line for which `stop` holds belongs to neither.
 pub(super) fn scan<'a>(source: &'a [u8], start: usize, stop: impl Fn(&[u8]) -> bool) -> (Fields<'a>, usize) {
     let mut fields = Fields::default();
@@ -112,12 +115,16 @@ fn trim_line_end(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// The text of an unstructured field: unfolded, encoded words (RFC 2047) and raw 8-bit bytes decoded.
-pub(super) fn text(value: &[u8]) -> String {
+/// The text of an unstructured field: unfolded, encoded words (RFC 2047) and raw 8-bit bytes decoded. Nothing declares
+/// the charset of the latter; `beside` is what the mail declares of its body.
+pub(super) fn text(value: &[u8], beside: Option<&[u8]>) -> String {
     let value = value.trim_ascii();
-    if !value.is_ascii() && memmem::find(value, b"=?").is_none() {
-        // Raw 8-bit text that nothing is declared of: the whole of it is enough to guess from.
-        return charset::decode(value, None).text.replace(['\r', '\n'], "");
+    let beside = beside.and_then(Encoding::for_label).filter(|encoding| encoding.is_ascii_compatible());
+    if !value.is_ascii() && beside.is_none() && memmem::find(value, b"=?").is_none() {
+        let n_high = value.iter().filter(|byte| !byte.is_ascii()).count();
+        if n_high >= DETECTABLE_MIN {
+            return charset::decode(value, None).text.replace(['\r', '\n'], "");
+        }
     }
     let mut out = String::with_capacity(value.len());
     // Bytes of encoded words in one charset, which may hold a character cut in two.
@@ -137,7 +144,7 @@ pub(super) fn text(value: &[u8]) -> String {
         // White space between two encoded words is only there to part them.
         if pending.is_none() || between.iter().any(|byte| !byte.is_ascii_whitespace()) {
             flush(&mut pending, &mut out);
-            push_raw(between, &mut out);
+            push_raw(between, beside, &mut out);
         }
         match &mut pending {
             Some((charset, bytes)) if charset.eq_ignore_ascii_case(word.charset) => word.decode(bytes),
@@ -152,7 +159,7 @@ pub(super) fn text(value: &[u8]) -> String {
         plain = at;
     }
     flush(&mut pending, &mut out);
-    push_raw(&value[plain..], &mut out);
+    push_raw(&value[plain..], beside, &mut out);
     out
 }
 
@@ -163,28 +170,32 @@ fn flush(pending: &mut Option<(&[u8], Vec<u8>)>, out: &mut String) {
             Some(encoding) => out.push_str(&encoding.decode_without_bom_handling(&bytes).0),
             None => match mail_parser::decoders::charsets::map::charset_decoder(label) {
                 Some(decode) => out.push_str(&decode(&bytes)),
-                None => push_unlabelled(&bytes, out),
+                None => push_unlabelled(&bytes, None, out),
             },
         }
     }
 }
 
-fn push_raw(bytes: &[u8], out: &mut String) {
+fn push_raw(bytes: &[u8], beside: Option<&'static Encoding>, out: &mut String) {
     let is_fold = |c: char| c == '\r' || c == '\n';
     if bytes.is_ascii() {
         out.extend(bytes.iter().map(|&byte| char::from(byte)).filter(|&c| !is_fold(c)));
     } else {
         let mut text = String::new();
-        push_unlabelled(bytes, &mut text);
+        push_unlabelled(bytes, beside, &mut text);
         out.extend(text.chars().filter(|&c| !is_fold(c)));
     }
 }
 
-/// A few bytes of a header tell no charset, and many such pieces would each start a detector.
-fn push_unlabelled(bytes: &[u8], out: &mut String) {
+/// A few bytes tell no charset (a lone pound sign looks Polish), and many such pieces would each start a detector.
+fn push_unlabelled(bytes: &[u8], beside: Option<&'static Encoding>, out: &mut String) {
     match std::str::from_utf8(bytes) {
         Ok(text) => out.push_str(text),
-        Err(_) => out.push_str(&encoding_rs::WINDOWS_1252.decode_without_bom_handling(bytes).0),
+        Err(_) => {
+            let encoding =
+                beside.filter(|&encoding| encoding != encoding_rs::UTF_8).unwrap_or(encoding_rs::WINDOWS_1252);
+            out.push_str(&encoding.decode_without_bom_handling(bytes).0);
+        }
     }
 }
 
@@ -464,7 +475,7 @@ mod tests {
             "X: y\nSubject: a b\nSubject: second\n\r\nbody",
         ] {
             let (fields, body) = fields(source);
-            let subject = text(fields.subject.unwrap());
+            let subject = text(fields.subject.unwrap(), None);
             assert_eq!(subject.split_whitespace().collect::<Vec<_>>(), ["a", "b"], "{source:?}");
             assert_eq!(body, "body", "{source:?}");
         }
@@ -480,7 +491,7 @@ mod tests {
     fn a_header_block_may_end_with_the_mail() {
         for source in ["Subject: s", "Subject: s\n", "Subject: s\r"] {
             let (fields, body) = fields(source);
-            assert_eq!((text(fields.subject.unwrap()).as_str(), body), ("s", ""), "{source:?}");
+            assert_eq!((text(fields.subject.unwrap(), None).as_str(), body), ("s", ""), "{source:?}");
         }
     }
 
@@ -500,13 +511,23 @@ mod tests {
             ("=?utf-8?Q?open", "=?utf-8?Q?open"),
             ("glued=?utf-8?Q?=21?=on", "glued!on"),
         ] {
-            assert_eq!(text(raw.as_bytes()), decoded, "{raw}");
+            assert_eq!(text(raw.as_bytes(), None), decoded, "{raw}");
         }
     }
 
     #[test]
+    fn raw_bytes_are_read_by_what_the_body_declares() {
+        assert_eq!(text(b"\xa37,000", None), "£7,000");
+        assert_eq!(text(b"\xcf\xf0\xe8", Some(b"windows-1251")), "При");
+        assert_eq!(text("naïve".as_bytes(), Some(b"windows-1251")), "naïve");
+        assert_eq!(text(b"\xcf\xf0 =?utf-8?q?x?=", Some(b"koi8-r")), "оП x");
+        let korean = b"(\xb1\xa4\xb0\xed) \xbd\xc5\xbb\xe7\xbe\xf7 \xbf\xf8\xb0\xc5\xb8\xae \xb0\xa8\xbd\xc3";
+        assert_eq!(text(korean, None), "(광고) 신사업 원거리 감시");
+    }
+
+    #[test]
     fn encoded_words_join_before_they_are_decoded() {
-        assert_eq!(text(b"=?utf-8?B?5pc=?= =?utf-8?B?pQ==?="), "日");
+        assert_eq!(text(b"=?utf-8?B?5pc=?= =?utf-8?B?pQ==?=", None), "日");
     }
 
     #[test]
@@ -514,7 +535,7 @@ mod tests {
         for piece in ["=?ab?q?_", "=?ab?Q?", "=?", "=?a?b?", "=?utf-8?Q?=?="] {
             let value = piece.repeat(1 << 20);
             // Quadratic work would be 10^12 steps.
-            assert!(text(value.as_bytes()).len() <= value.len() * 3);
+            assert!(text(value.as_bytes(), None).len() <= value.len() * 3);
         }
     }
 
@@ -556,7 +577,7 @@ mod tests {
         fn any_bytes_can_be_a_value(value in prop::collection::vec(prop_oneof![
             Just(b'='), Just(b'?'), Just(b'"'), Just(b'\\'), Just(b';'), Just(b'*'), Just(b'%'), Just(b'\''), Just(b'<'),
             Just(b'@'), Just(b'\n'), Just(b' '), Just(b'('), Just(b':'), any::<u8>()], 0..80)) {
-            text(&value);
+            text(&value, Some(b"utf-8"));
             Described::by(&value);
             mailboxes(&value, |_| true);
             scan(&value, 0, |_| false);

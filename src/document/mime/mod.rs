@@ -47,8 +47,9 @@ pub fn read(
     document.mail = Some(facts);
 
     let mut reader = Parts { limits, frame_key, scratch, document, n_html_bytes: 0, n_charset_bytes: 0 };
-    reader.subject(fields.subject);
-    let title = reader.document.text.trim_end().to_owned();
+    let described = fields.content_type.map(fields::Described::by);
+    reader.subject(fields.subject, described.as_ref().and_then(|described| described.charset.as_deref()));
+    let title = reader.document.text.clone();
     let parts = parts::walk(&source, fields, body, limits);
     if parts.truncated {
         reader.document.reading.truncate(Truncation::Parts);
@@ -91,19 +92,11 @@ struct Parts<'r> {
 }
 
 impl Parts<'_> {
-    fn subject(&mut self, subject: Option<&[u8]>) {
+    fn subject(&mut self, subject: Option<&[u8]>, charset: Option<&[u8]>) {
         let Some(subject) = subject else { return };
-        let subject = fields::text(subject);
+        let subject = fields::text(&subject[..subject.len().min(SUBJECT_BYTES_MAX)], charset);
         if !subject.trim().is_empty() {
-            self.begin_line();
             html::read_plain(&subject, self.limits, self.document);
-        }
-    }
-
-    fn begin_line(&mut self) {
-        let text = &mut self.document.text;
-        if !text.is_empty() && !text.ends_with('\n') {
-            text.push('\n');
         }
     }
 
@@ -118,7 +111,7 @@ impl Parts<'_> {
                 at += 1;
                 continue;
             }
-            self.subject(part.subject);
+            self.subject(part.subject, part.content.charset.as_deref());
             let (chosen, other) = choice(list, at);
             if let Some(chosen) = chosen {
                 let before = Mark::of(self.document);
@@ -145,7 +138,7 @@ impl Parts<'_> {
                 at = part.end;
                 continue;
             }
-            self.subject(part.subject);
+            self.subject(part.subject, part.content.charset.as_deref());
             if matches!(part.sort, Sort::Html | Sort::Plain) {
                 self.read_text(part);
             }
@@ -167,7 +160,6 @@ impl Parts<'_> {
             document.reading.charset_from = decoded.origin;
         }
         document.reading.charset_errors |= decoded.errors;
-        self.begin_line();
         if part.sort == Sort::Html || begins_as_html(&decoded.text) {
             self.read_html(&decoded.text);
         } else if part.content.flowed {
@@ -232,7 +224,8 @@ fn hidden(list: &[Part<'_>]) -> Vec<bool> {
 
 fn children<'l>(list: &'l [Part<'_>], parent: usize) -> impl Iterator<Item = usize> + 'l {
     let end = list[parent].end;
-    std::iter::successors(Some(parent + 1), |&child| Some(list[child].end)).take_while(move |&child| child < end)
+    let within = move |child: usize| (child < end).then_some(child);
+    std::iter::successors(within(parent + 1), move |&child| within(list[child].end))
 }
 
 /// Which of an alternative's children is to be read, and which in its place if it has almost no words: the last one
@@ -249,6 +242,9 @@ fn choice(list: &[Part<'_>], alternative: usize) -> (Option<usize>, Option<usize
     }
     if html.is_some() { (html, plain) } else { (plain, None) }
 }
+
+/// No honest subject is longer; the rest is not looked at.
+const SUBJECT_BYTES_MAX: usize = 16 * 1024;
 
 /// Letters and digits below which an HTML part is taken for a picture with a caption.
 const SUBSTANCE_MIN: usize = 25;
@@ -293,4 +289,163 @@ fn begins_as_html(text: &str) -> bool {
     ["<!doctype html", "<html", "<head>", "<body"]
         .iter()
         .any(|begin| text.get(..begin.len()).is_some_and(|lead| lead.eq_ignore_ascii_case(begin.as_bytes())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Settings;
+    use crate::document::asides::AsideSort;
+    use proptest::prelude::*;
+
+    fn limits() -> &'static Limits {
+        static LIMITS: std::sync::LazyLock<Limits> = std::sync::LazyLock::new(|| Settings::default().limits);
+        &LIMITS
+    }
+
+    fn mail_within(source: &[u8], limits: &Limits) -> Document {
+        let mut document = Document::default();
+        read(source, &Carrier::default(), limits, 1, &mut html::Scratch::default(), &mut document).unwrap();
+        document
+    }
+
+    fn mail(source: &str) -> Document {
+        mail_within(source.as_bytes(), limits())
+    }
+
+    /// A multipart of parts that begin with their headers.
+    fn multipart(kind: &str, parts: &[&str]) -> String {
+        let parts: String = parts.iter().map(|part| format!("--b\n{part}\n")).collect();
+        format!("Subject: s\nContent-Type: multipart/{kind}; boundary=b\n\n{parts}--b--\n")
+    }
+
+    const PLAIN: &str = "Content-Type: text/plain\n\nThe plain form says a good deal in its words.";
+    const HTML: &str = "Content-Type: text/html\n\n<p>The HTML form says a good deal in its <b>words</b>.";
+
+    #[test]
+    fn of_alternatives_the_html_is_read() {
+        for parts in [[PLAIN, HTML], [HTML, PLAIN]] {
+            let document = mail(&multipart("alternative", &parts));
+            assert_eq!(document.text, "s\nThe HTML form says a good deal in its words.");
+            assert!(!document.markup.noise.is_empty());
+        }
+    }
+
+    #[test]
+    fn html_without_words_gives_way_to_the_plain_text_and_keeps_its_style() {
+        let picture = "Content-Type: text/html\n\n<a href='http://a.example/'><img src=x>Sale</a>";
+        let document = mail(&multipart("alternative", &[PLAIN, picture]));
+        assert_eq!(document.text, "s\nThe plain form says a good deal in its words.");
+        assert!(!document.markup.noise.is_empty());
+        assert_eq!(document.links.anchors.len(), 1);
+        assert!(document.links.anchors[0].text.range().end <= document.text.len());
+        let nothing = "Content-Type: text/plain\n\n.";
+        assert_eq!(mail(&multipart("alternative", &[nothing, picture])).text, "s\nSale");
+    }
+
+    #[test]
+    fn inline_parts_are_joined_and_attachments_counted() {
+        let attached = "Content-Type: text/plain\nContent-Disposition: attachment\n\nnot read";
+        let document = mail(&multipart("mixed", &[PLAIN, HTML, attached, "Content-Type: image/gif\n\nGIF"]));
+        assert_eq!(
+            document.text,
+            "s\nThe plain form says a good deal in its words.\nThe HTML form says a good deal in its words."
+        );
+        assert_eq!((document.reading.n_parts, document.reading.n_attachments), (5, 2));
+    }
+
+    #[test]
+    fn of_several_html_parts_the_largest_gives_the_style() {
+        let small = "Content-Type: text/html\n\n<i>x</i>";
+        let alone = mail(&format!("Subject: s\n{HTML}"));
+        for parts in [[small, HTML], [HTML, small]] {
+            assert_eq!(mail(&multipart("mixed", &parts)).markup.noise, alone.markup.noise);
+        }
+    }
+
+    #[test]
+    fn a_forwarded_mail_is_read_below_its_subject() {
+        let forwarded = format!("Content-Type: message/rfc822\n\nSubject: inner\n{HTML}");
+        let document = mail(&multipart("mixed", &["\nsee below", &forwarded]));
+        assert_eq!(document.text, "s\nsee below\ninner\nThe HTML form says a good deal in its words.");
+        let inner = multipart("alternative", &[PLAIN, HTML]).replace("--b", "--i").replace("=b", "=i");
+        let forwarded = format!("Content-Type: message/rfc822\n\n{inner}");
+        let document = mail(&multipart("mixed", &[&forwarded]));
+        assert_eq!(document.text, "s\ns\nThe HTML form says a good deal in its words.");
+    }
+
+    #[test]
+    fn the_title_is_the_subject_and_not_the_pages() {
+        let document =
+            mail("Subject: =?utf-8?q?S=C3=BC=C3=9F?= \t x\nContent-Type: text/html\n\n<title>T</title><p>body");
+        assert_eq!((document.title.as_str(), document.text.as_str()), ("Süß x", "Süß x\nbody"));
+        let document = mail("From: a@b.example\n\n> quoted");
+        assert_eq!((document.title.as_str(), document.asides[0].sort), ("", AsideSort::Quoted));
+    }
+
+    #[test]
+    fn charsets_are_decoded_whoever_declares_them() {
+        let body = |head: &str, body: &[u8]| {
+            let mut source = format!("Subject: s\n{head}\n\n").into_bytes();
+            source.extend_from_slice(body);
+            mail_within(&source, limits()).text.split_off(2)
+        };
+        assert_eq!(body("Content-Type: text/plain; charset=windows-1251", b"\xcf\xf0\xe8\xe2\xe5\xf2"), "Привет");
+        assert_eq!(body("Content-Type: text/plain; charset=utf-7", b"+ZeVnLIqe-"), "日本語");
+        assert_eq!(body("Content-Type: text/plain; charset=ibm850", b"caf\x82"), "café");
+        assert_eq!(body("Content-Type: text/plain; charset=us-ascii", "naïve".as_bytes()), "naïve");
+        assert_eq!(body("Content-Type: text/plain; charset=never-heard", "naïve".as_bytes()), "naïve");
+        assert_eq!(body("X: y", "naïve".as_bytes()), "naïve");
+    }
+
+    #[test]
+    fn parts_over_the_limit_are_not_read_and_that_is_said() {
+        let mut limits = limits().clone();
+        limits.parts_max = 2;
+        let document = mail_within(multipart("mixed", &[PLAIN, PLAIN]).as_bytes(), &limits);
+        assert_eq!(document.text, "s\nThe plain form says a good deal in its words.");
+        assert_eq!(document.reading.truncated, [Truncation::Parts]);
+    }
+
+    /// 100,000 nested multiparts, and other mails of up to 10 MB made to be slow.
+    #[test]
+    fn hostile_mails_are_read_in_linear_time() {
+        let size = 10 << 20;
+        let nested: String =
+            (0..100_000).map(|n| format!("Content-Type: multipart/mixed; boundary=b{n}\n\n--b{n}\n")).collect();
+        let boundaries = "Content-Type: multipart/mixed; boundary=b\n\n".to_owned() + &"--b\n".repeat(size / 4);
+        let fields = "X: y\n".repeat(size / 5);
+        let words = "Subject: ".to_owned() + &"=?ab?q?_".repeat(size / 8);
+        let recipients = "To: ".to_owned() + &"a<".repeat(size / 2);
+        let parameters = "Content-Type: text/plain;".to_owned() + &"a*0=b;".repeat(size / 6);
+        for source in [nested, boundaries, fields, words, recipients, parameters] {
+            let begun = std::time::Instant::now();
+            let document = mail(&source);
+            assert!(document.reading.n_parts > 0);
+            let seconds = begun.elapsed().as_secs_f64();
+            assert!(seconds < 60.0, "{seconds} s for {:?}", &source[..100]);
+        }
+    }
+
+    proptest! {
+        /// Lines of every sort in any order, with any bytes between.
+        #[test]
+        fn any_bytes_are_a_mail_or_not(lines in prop::collection::vec(prop_oneof![
+            prop::sample::select(vec![
+                "Subject: =?utf-8?q?x", "Content-Type: multipart/alternative; boundary=a", "Content-Type: text/html",
+                "Content-Type: message/rfc822", "Content-Transfer-Encoding: base64", "Content-Transfer-Encoding: quoted-printable",
+                "To: \"a <b@c>, (d", "Date: Mon", "--a", "--a--", "", "=3D=", "<p>x<br>y", "> q", "--", "PGh0bWw+",
+                "Content-Type: text/plain; format=flowed; charset=utf-7",
+            ]).prop_map(|line| line.as_bytes().to_vec()),
+            prop::collection::vec(any::<u8>(), 0..20),
+        ], 0..40)) {
+            let source = lines.join(&b'\n');
+            let mut document = Document::default();
+            let outcome = read(&source, &Carrier::default(), limits(), 1, &mut html::Scratch::default(), &mut document);
+            if outcome.is_ok() {
+                prop_assert!(document.text.starts_with(&document.title));
+                prop_assert!(document.asides.iter().all(|aside| aside.span.range().end <= document.text.len()));
+            }
+        }
+    }
 }

@@ -420,7 +420,7 @@ mod tests {
             let parts = walked(&source, limits);
             assert!(!parts.list.is_empty());
             let seconds = begun.elapsed().as_secs_f64();
-            assert!(seconds < 10.0, "{seconds} s for {:?}", &source[..100]);
+            assert!(seconds < 60.0, "{seconds} s for {:?}", &source[..100]);
         }
     }
 
