@@ -34,11 +34,15 @@ static MAY_STOP: [bool; 256] = {
 /// The first stop from `at` on, with its place and length.
 pub(super) fn next(bytes: &[u8], mut at: usize) -> Option<(usize, Stop, usize)> {
     loop {
-        at += bytes.get(at..)?.iter().position(|byte| MAY_STOP[*byte as usize])?;
-        match stop(&bytes[at..]) {
-            Some((stop, len)) => return Some((at, stop, len)),
-            None => at += 1,
+        at += bytes[at..].iter().position(|byte| MAY_STOP[*byte as usize])?;
+        // All of Kana but its punctuation, one character after the other.
+        while let [0xE3, 0x81..=0x83, _, ..] = bytes[at..] {
+            at += 3;
         }
+        if let Some((stop, len)) = stop(&bytes[at..]) {
+            return Some((at, stop, len));
+        }
+        at = bytes.len().min(at + 1);
     }
 }
 

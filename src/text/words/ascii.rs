@@ -17,14 +17,13 @@ struct Block {
 impl Block {
     #[inline]
     fn new(bytes: u64) -> Self {
-        let low7 = bytes & !HIGH;
+        // Lower-cases letters and changes no digit and no sign that joins, underscores apart.
+        let lower = bytes | LOW << 5;
         // The high bit of every byte that is at least `min`; bytes that are not ASCII are sorted out at the end.
-        let at_least = |bytes: u64, min: u8| bytes + LOW * u64::from(0x80 - min);
-        let upper = at_least(low7, b'A') & !at_least(low7, b'Z' + 1) & HIGH;
-        let lower7 = low7 | upper >> 2;
-        let letters = at_least(lower7, b'a') & !at_least(lower7, b'z' + 1);
-        let digits = at_least(lower7, b'0') & !at_least(lower7, b'9' + 1) & !bytes & HIGH;
-        Self { lower: lower7 | bytes & HIGH, alnum: (letters & !bytes & HIGH) | digits, digits }
+        let at_least = |bytes: u64, min: u8| (bytes & !HIGH) + LOW * u64::from(0x80 - min);
+        let letters = at_least(lower, b'a') & !at_least(lower, b'z' + 1);
+        let digits = at_least(bytes, b'0') & !at_least(bytes, b'9' + 1) & !bytes & HIGH;
+        Self { lower, alnum: (letters & !bytes & HIGH) | digits, digits }
     }
 
     /// The letters and digits that it begins with.
@@ -38,16 +37,41 @@ impl Block {
 /// ASCII may belong to it.
 #[inline]
 pub(super) fn word(bytes: &[u8], start: usize, key: WordKey) -> Option<(usize, Form)> {
-    let block = Block::new(load(bytes, start));
-    let n = block.n_alnum();
-    // Nearly all words: at most seven letters, and nothing after them that could join.
-    if n < 8 && bytes.get(start + n).is_none_or(|byte| CLASS[*byte as usize] == OTHER) {
-        let mask = !(!0 << (8 * n));
-        let hash = key.finish(key.after(key.start(), block.lower & mask), n as u64);
-        return Some((start + n, Form { hash, width: n as u32, n_digits: count(block.digits & mask) }));
+    let mut at = start;
+    let mut state = key.start();
+    let mut n_digits = 0;
+    loop {
+        let block = Block::new(load(bytes, at));
+        let n = block.n_alnum();
+        at += n;
+        let mask = if n == 8 { !0 } else { !(!0 << (8 * n)) };
+        if n > 0 {
+            state = key.after(state, block.lower & mask);
+        }
+        if block.digits != 0 {
+            n_digits += count(block.digits & mask);
+        }
+        if n < 8 {
+            break;
+        }
     }
-    let end = end(bytes, start + n)?;
+    if ends(bytes, at) {
+        let n_bytes = at - start;
+        return Some((at, Form { hash: key.finish(state, n_bytes as u64), width: n_bytes as u32, n_digits }));
+    }
+    let end = end(bytes, at)?;
     Some((end, form(&bytes[start..end], key)))
+}
+
+/// Whether nothing at `at` could join: a space, mostly, or a full stop or comma and then a space.
+#[inline]
+fn ends(bytes: &[u8], at: usize) -> bool {
+    let class = |at: usize| bytes.get(at).map_or(OTHER, |byte| CLASS[*byte as usize]);
+    match class(at) {
+        OTHER => true,
+        MID_LETTER | MID_NUMBER | MID_BOTH => class(at + 1) == OTHER,
+        _ => false,
+    }
 }
 
 /// The end of the word whose letters and digits go on up to `at` at least.
@@ -91,15 +115,12 @@ pub(super) fn joins(class: u8, sides: u8) -> bool {
 fn form(word: &[u8], key: WordKey) -> Form {
     let mut state = key.start();
     let mut n_digits = 0;
-    let (blocks, rest) = word.as_chunks::<8>();
-    for bytes in blocks {
-        let block = Block::new(u64::from_le_bytes(*bytes));
-        state = key.after(state, block.lower);
-        n_digits += count(block.digits);
-    }
-    if !rest.is_empty() {
-        let block = Block::new(load(rest, 0));
-        state = key.after(state, block.lower);
+    for at in (0..word.len()).step_by(8) {
+        let bytes = load(word, at);
+        let block = Block::new(bytes);
+        // Only letters are lower-cased here: there may be underscores, and zeros after the end.
+        let letters = block.alnum & !block.digits;
+        state = key.after(state, bytes | letters >> 2);
         n_digits += count(block.digits);
     }
     Form { hash: key.finish(state, word.len() as u64), width: word.len() as u32, n_digits }

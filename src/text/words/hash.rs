@@ -96,7 +96,7 @@ impl Hasher {
     /// The hash.
     #[inline]
     pub(super) fn finish(self) -> u64 {
-        let state = if self.n_bytes % 8 == 0 { self.state } else { self.key.after(self.state, self.block) };
+        let state = if self.n_bytes.is_multiple_of(8) { self.state } else { self.key.after(self.state, self.block) };
         self.key.finish(state, self.n_bytes)
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn scan(text: &str, from: usize, to: usize, units: &mut Units) -> boo
                 Some((end, form)) => units.word(at, end, form).then_some(end),
                 None => mixed(text, at, units),
             },
-            NOT_ASCII => match sort_at(text, at) {
+            NOT_ASCII => match tables::sort_at(bytes, at) {
                 Sort::Plain(_) | Sort::Sharp => mixed(text, at, units),
                 Sort::Character => characters(text, at, units),
                 Sort::Break | Sort::Joiner | Sort::Apostrophe => Some(at + len_at(bytes, at)),
@@ -59,21 +59,26 @@ fn segment(text: &str, at: usize, units: &mut Units) -> Option<usize> {
 fn characters(text: &str, mut at: usize, units: &mut Units) -> Option<usize> {
     let bytes = text.as_bytes();
     let key = units.key();
+    let mut is_first = true;
     loop {
         // Those that the tables know have three bytes.
         let end = at + 3;
-        let next = if end < bytes.len() { sort_at(text, end) } else { Sort::Break };
+        let next = match bytes.get(end) {
+            Some(0x80..) => tables::sort_at(bytes, end),
+            _ => Sort::Break,
+        };
         if next == Sort::Odd {
             return segment(text, at, units);
         }
         let block = u64::from(bytes[at]) | u64::from(bytes[at + 1]) << 8 | u64::from(bytes[at + 2]) << 16;
-        if !units.character(at, end, key.finish(key.after(key.start(), block), 3)) {
+        let hash = key.finish(key.after(key.start(), block), 3);
+        if !(if is_first { units.character(at, end, hash) } else { units.next_character(at, end, hash) }) {
             return None;
         }
         if next != Sort::Character {
             return Some(end);
         }
-        at = end;
+        (at, is_first) = (end, false);
     }
 }
 
@@ -94,7 +99,7 @@ fn mixed_word(text: &str, start: usize, mut hasher: Hasher) -> Option<(usize, Fo
     let (mut last, mut n_underscores) = (UNDERSCORE, 0);
     while let Some(&byte) = bytes.get(at) {
         let class = CLASS[byte as usize];
-        let sort = if class == NOT_ASCII { sort_at(text, at) } else { Sort::Break };
+        let sort = if class == NOT_ASCII { tables::sort_at(bytes, at) } else { Sort::Break };
         let (c, class) = match (class, sort) {
             (LETTER | DIGIT, _) => (byte.to_ascii_lowercase() as char, class),
             (NOT_ASCII, Sort::Plain(form)) => (form, LETTER),
@@ -139,8 +144,9 @@ fn mixed_word(text: &str, start: usize, mut hasher: Hasher) -> Option<(usize, Fo
 
 /// The class of the character at `at`: a letter or digit, something else, or [`NOT_ASCII`] for what the tables do not know.
 fn class_at(text: &str, at: usize) -> u8 {
-    match text.as_bytes().get(at).map(|byte| CLASS[*byte as usize]) {
-        Some(NOT_ASCII) => match sort_at(text, at) {
+    let bytes = text.as_bytes();
+    match bytes.get(at).map(|byte| CLASS[*byte as usize]) {
+        Some(NOT_ASCII) => match tables::sort_at(bytes, at) {
             Sort::Plain(_) | Sort::Sharp => LETTER,
             Sort::Odd => NOT_ASCII,
             _ => tables::OTHER,
@@ -150,19 +156,13 @@ fn class_at(text: &str, at: usize) -> u8 {
     }
 }
 
-/// What the character at `at` is. It is not ASCII.
-#[inline]
-pub(super) fn sort_at(text: &str, at: usize) -> Sort {
-    text[at..].chars().next().map_or(Sort::Break, tables::sort)
-}
-
 /// The length of the character at `at`.
 #[inline]
 fn len_at(bytes: &[u8], at: usize) -> usize {
     match bytes[at] {
-        ..0x80 => 1,
-        ..0xE0 => 2,
-        ..0xF0 => 3,
+        0..0x80 => 1,
+        0x80..0xE0 => 2,
+        0xE0..0xF0 => 3,
         _ => 4,
     }
 }

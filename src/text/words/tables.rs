@@ -79,18 +79,30 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
     Tables { short: sorts(SHORT), signs: sorts(SIGNS), wide: sorts(WIDE) }
 });
 
-/// What `c`, which is not ASCII, is for the scanner.
-#[inline]
-pub(super) fn sort(c: char) -> Sort {
-    let code = c as u32;
+/// What the character that begins at `bytes[at]`, which is not ASCII, is for the scanner.
+#[inline(always)]
+pub(super) fn sort_at(bytes: &[u8], at: usize) -> Sort {
+    let low6 = |index: usize| bytes.get(at + index).map_or(0, |byte| u32::from(byte & 0x3F));
+    match bytes[at] {
+        // Most of Han, 5000 to 9FFF, and all of Kana but the ends of its two rows.
+        0xE5..=0xE9 => Sort::Character,
+        0xE3 if matches!((low6(1), low6(2)), (1, 1..) | (2, ..=0x16 | 0x21..) | (3, ..=0x3A)) => Sort::Character,
+        lead @ ..0xE0 => TABLES.short[((u32::from(lead & 0x1F) << 6 | low6(1)) - SHORT.start) as usize],
+        lead @ ..0xF0 => long(u32::from(lead & 0x0F) << 12 | low6(1) << 6 | low6(2)),
+        _ => Sort::Odd,
+    }
+}
+
+/// What a character of three bytes is for the scanner.
+#[inline(never)]
+fn long(code: u32) -> Sort {
     match code {
-        // Hiragana, Katakana, Han: most of Japanese and Chinese.
-        0x3041..=0x3096 | 0x30A1..=0x30FA | 0x30FC | 0x4E00..=0x9FFF | 0x3400..=0x4DBF => Sort::Character,
+        // Hiragana, Katakana, the rest of Han.
+        0x3041..=0x3096 | 0x30A1..=0x30FA | 0x30FC | 0x3400..=0x4DBF | 0x4E00..=0x9FFF => Sort::Character,
         // Hangul syllables.
-        0xAC00..=0xD7A3 => Sort::Plain(c),
-        0x80..0x800 => TABLES.short[code as usize - 0x80],
-        0x2000..0x3100 => TABLES.signs[code as usize - 0x2000],
-        0xFF00..0xFFF0 => TABLES.wide[code as usize - 0xFF00],
+        0xAC00..=0xD7A3 => char::from_u32(code).map_or(Sort::Odd, Sort::Plain),
+        0x2000..0x3100 => TABLES.signs[(code - SIGNS.start) as usize],
+        0xFF00..0xFFF0 => TABLES.wide[(code - WIDE.start) as usize],
         _ => Sort::Odd,
     }
 }

@@ -34,6 +34,7 @@ struct Digits {
 
 impl<'a> Units<'a> {
     pub(super) fn new(text: &'a str, rules: &Rules, words: &'a mut Words) -> Self {
+        assert!(u32::try_from(text.len()).is_ok(), "{} bytes of text are more than spans can say", text.len());
         Self {
             text: text.as_bytes(),
             words,
@@ -54,7 +55,7 @@ impl<'a> Units<'a> {
     }
 
     /// Adds a word, and says whether there is room for more.
-    #[inline]
+    #[inline(always)]
     pub(super) fn word(&mut self, start: usize, end: usize, form: Form) -> bool {
         if self.is_full() {
             return false;
@@ -64,7 +65,7 @@ impl<'a> Units<'a> {
         }
         let is_term = form.width >= TERM_WIDTH_MIN && form.n_digits <= TERM_DIGITS_MAX;
         let traits = if is_term { Traits::TERM } else { Traits::ANY };
-        self.words.push(form.hash, Span::new(start, end), traits);
+        self.words.push(form.hash, Span { start: start as u32, end: end as u32 }, traits);
         true
     }
 
@@ -83,7 +84,20 @@ impl<'a> Units<'a> {
                 *traits = traits.with(Traits::TERM);
             }
         }
-        self.words.push(hash, Span::new(start, end), Traits::CHARACTER);
+        self.words.push(hash, Span { start: start as u32, end: end as u32 }, Traits::CHARACTER);
+        true
+    }
+
+    /// Adds a character right after another one, and says whether there is room for more.
+    #[inline]
+    pub(super) fn next_character(&mut self, start: usize, end: usize, hash: u64) -> bool {
+        if self.is_full() {
+            return false;
+        }
+        if let Some(traits) = self.words.traits.last_mut() {
+            *traits = Traits::CHARACTER.with(Traits::TERM);
+        }
+        self.words.push(hash, Span { start: start as u32, end: end as u32 }, Traits::CHARACTER);
         true
     }
 
@@ -103,6 +117,7 @@ impl<'a> Units<'a> {
     }
 
     /// Takes a word with digits if it makes a number that is masked, alone or with the groups before it.
+    #[inline(never)]
     fn number(&mut self, start: usize, end: usize, form: Form) -> bool {
         let group = Digits { first: self.words.len(), start, end, n_digits: u64::from(form.n_digits) };
         let bytes = &self.text[start..end];
