@@ -5,6 +5,7 @@ mod data;
 mod envelopes;
 mod estimates;
 mod files;
+mod hostile;
 mod imatch;
 mod mail;
 mod tune_command;
