@@ -33,7 +33,7 @@ thread_local! {
 }
 
 /// Reads, cuts and signs; checks that all that is said about the text lies in the text.
-pub fn signed(format: Format, bytes: &[u8]) {
+pub(crate) fn signed(format: Format, bytes: &[u8]) {
     STEPS.with_borrow_mut(|Steps { reader, cutter, signer }| {
         let record = Record { format, body: bytes.to_vec(), carrier: Carrier::default() };
         let Ok(document) = reader.read(&record) else { return };
@@ -60,17 +60,17 @@ pub fn signed(format: Format, bytes: &[u8]) {
 }
 
 /// Any bytes are a page.
-pub fn html(bytes: &[u8]) {
+pub(crate) fn html(bytes: &[u8]) {
     signed(Format::Page, bytes);
 }
 
 /// Any bytes are a mail, or no mail.
-pub fn mime(bytes: &[u8]) {
+pub(crate) fn mime(bytes: &[u8]) {
     signed(Format::Mail, bytes);
 }
 
 /// Any bytes are text in some charset; the first line stands for the content type.
-pub fn charset(bytes: &[u8]) {
+pub(crate) fn charset(bytes: &[u8]) {
     let (content_type, body) = bytes.split_at(bytes.iter().position(|&b| b == b'\n').unwrap_or(0));
     let declared = charset::decode(body, std::str::from_utf8(content_type).ok());
     assert!(declared.text.len() <= 4 * body.len() + 4, "decoding blows up");
@@ -78,7 +78,7 @@ pub fn charset(bytes: &[u8]) {
 }
 
 /// Any bytes are an envelope, or refused; what is no JSON for `serde_json` is no envelope either.
-pub fn envelope(bytes: &[u8]) {
+pub(crate) fn envelope(bytes: &[u8]) {
     let limits = Settings::default().limits;
     let page = envelope::open_page(bytes, &Carrier::default(), &limits);
     let mail = envelope::open_mail(bytes, &Carrier::default(), &limits);
@@ -88,7 +88,7 @@ pub fn envelope(bytes: &[u8]) {
 }
 
 /// Any bytes are a file: WARC, mbox, JSON lines, tar, packed or not, by what they begin with.
-pub fn archive(bytes: &[u8]) {
+pub(crate) fn archive(bytes: &[u8]) {
     let limits = Settings::default().limits;
     let mut n_seen = 0;
     corpus::read_bytes("input", bytes, &corpus::Options::default(), &limits, &mut |entry| {
@@ -101,7 +101,7 @@ pub fn archive(bytes: &[u8]) {
 }
 
 /// Any bytes are a lexicon, or refused by name; a lexicon that is taken says what it holds.
-pub fn lexicon(bytes: &[u8]) {
+pub(crate) fn lexicon(bytes: &[u8]) {
     if let Err(error) = Lexicon::from_bytes(bytes) {
         assert!(!error.to_string().is_empty());
     }

@@ -3,7 +3,6 @@
 //! Each figure is printed (`cargo test estimates -- --nocapture`).
 
 use super::data;
-use seamripper::signature::jaccard;
 use seamripper::signature::keyed::mix;
 use seamripper::signature::minhash::{MinHash, SLOTS};
 use seamripper::signature::style::Sketcher;

@@ -148,7 +148,7 @@ impl Resolver {
         let start = self.link.len();
         self.link.push_str(host);
         self.link[start..].make_ascii_lowercase();
-        if memmem::find(self.link[start..].as_bytes(), b"xn--").is_some() {
+        if memmem::find(&self.link.as_bytes()[start..], b"xn--").is_some() {
             return Joined::Unusual;
         }
         let authority_end = self.link.len();

@@ -4,7 +4,7 @@
 //! update of the counts would change every signature, so a lexicon never changes: another count is another lexicon,
 //! with another [`LexiconId`], and signatures of two lexicons are never compared.
 //!
-//! [`file`] is how it is written down, [`table`] how it is looked up while signing, [`built_in`] what ships inside the
+//! [`mod@file`] is how it is written down, [`table`] how it is looked up while signing, [`built_in`] what ships inside the
 //! binary, [`count`] how one is made.
 //!
 //! # Invariants
