@@ -75,6 +75,9 @@ fn opened(record: Record, settings: &Settings) -> Record {
     Record { format, body, carrier }
 }
 
+/// What one step took in a round.
+type Step = fn(&Round) -> Duration;
+
 /// CPU time per step in one round.
 #[derive(Clone, Copy, Default)]
 struct Round {
@@ -148,7 +151,7 @@ fn report(corpus: &Corpus, n_bytes: usize, measured: &[Round]) {
     );
     println!("  {:<22}{:>10}{:>18}{:>12}{:>16}", "step", "us/doc", "range", "MB/s", "of memchr2");
     let brackets = median(measured.iter().map(|round| round.brackets.as_secs_f64()).collect());
-    let steps: [(&str, fn(&Round) -> Duration); 6] = [
+    let steps: [(&str, Step); 6] = [
         ("memchr2 over < and >", |round| round.brackets),
         ("bare tokenizer", |round| round.tokens),
         ("read", |round| round.read),

@@ -99,6 +99,8 @@ fn checked<T>(
     value: Option<Cow<'_, str>>,
     check: impl FnOnce(Cow<'_, str>) -> Result<T, String>,
 ) -> Result<Option<T>, Rejection> {
+    // Crawlers write "" for what they don't know; an id is the one thing that has to be something if it is there.
+    let value = value.filter(|value| field == "id" || !value.is_empty());
     value.map(check).transpose().map_err(|problem| Rejection::Envelope(format!("`{field}` {problem}")))
 }
 
