@@ -80,6 +80,7 @@ fn schema_and_reader_agree() {
             true,
             vec![
                 json!({"html": ""}),
+                json!({"text": "x", "url": "", "content_type": "", "ip": "", "fetched_at": ""}),
                 json!({"html": "<p>x", "url": "http://a.example/"}),
                 json!({"body": "PHA+"}),
                 json!({"body": "PHA-".replace('-', "+"), "content_type": "text/html"}),
@@ -114,7 +115,6 @@ fn schema_and_reader_agree() {
                 json!({"text": "x", "id": 7}),
                 json!({"text": "x", "id": long}),
                 json!({"text": "x", "url": {}}),
-                json!({"text": "x", "url": ""}),
                 json!({"text": "x", "content_type": true}),
                 json!({"text": "x", "ip": "localhost"}),
                 json!({"text": "x", "ip": "192.0.2.256"}),
@@ -129,6 +129,7 @@ fn schema_and_reader_agree() {
             true,
             vec![
                 json!({"raw": ""}),
+                json!({"raw": "", "client_ip": "", "received_at": ""}),
                 json!({"raw": "U3ViamVjdDogeAoK", "id": "1"}),
                 json!({"raw": "", "mail_from": "", "rcpt": []}),
                 json!({"raw": "", "rcpt": ["a@b", "c@d"], "auth": {}}),
