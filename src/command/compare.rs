@@ -136,8 +136,9 @@ fn report(a: &Signed, b: &Signed, comparison: &Comparison, n_passages: usize, n_
     for (letter, side) in [('A', a), ('B', b)] {
         let name = plain(side.document.identity.url.as_deref().unwrap_or(&side.place));
         let title = plain(side.document.title.trim());
-        let n_words = side.text.words.len();
-        report.push_str(&format!("{letter}  {name}  ({}, {n_words} words)  {title}\n", side.kind_name()));
+        let units = if side.text.is_unspaced() { "characters" } else { "words" };
+        let n_units = side.text.words.len();
+        report.push_str(&format!("{letter}  {name}  ({}, {n_units} {units})  {title}\n", side.kind_name()));
     }
     let (bold, reset) = (anstyle::Style::new().bold().render(), anstyle::Reset.render());
     report.push_str(&format!("\n{bold}{}{reset}\n", figures::verdict(comparison)));

@@ -1,6 +1,7 @@
 //! What Seamripper promises to its users, one file per promise.
 #![allow(clippy::unwrap_used, reason = "all of this is tests; clippy's own exception covers only `#[test]` functions")]
 
+mod compare_command;
 mod data;
 mod envelopes;
 mod estimates;
@@ -8,4 +9,5 @@ mod files;
 mod hostile;
 mod imatch;
 mod mail;
+mod relations;
 mod tune_command;

@@ -115,7 +115,7 @@ fn text_rows(comparison: &Comparison) -> Vec<Row> {
         name,
         figure: format!("{:.3}", value.get()),
         alike: value.get() >= Cosine::NEAR_COPY_MIN,
-        meaning: format!("{of}; near copies from {} on", Cosine::NEAR_COPY_MIN),
+        meaning: format!("{of} (near copy: {} and more)", Cosine::NEAR_COPY_MIN),
     };
     let covered = |name, share: f64, meaning: &str| Row {
         name,
@@ -130,37 +130,37 @@ fn text_rows(comparison: &Comparison) -> Vec<Row> {
             None => format!("{:.3}", estimated.exact.get()),
         },
         alike: estimated.exact.get() >= 0.5,
-        meaning: format!("{of} in common, as a share of those in either; est. is from 128 minhash slots"),
+        meaning: format!("{of} in common (Jaccard; est. from minhash)"),
     };
     vec![
         Row {
-            name: "same words in order",
+            name: "same text",
             figure: same.to_owned(),
             alike: same != "no",
-            meaning: "the digest of the whole text".to_owned(),
+            meaning: "all words, in order".to_owned(),
         },
-        covered("A in B", *this_in_that, "share of A's words that stand in B in runs of five and more"),
-        covered("B in A", *that_in_this, "share of B's words that stand in A"),
-        cosine("cosine, shown", views.shown.cosine, "distinct words in common, as displayed"),
-        cosine("cosine, core", views.core.cosine, "without menus, or quotes, signatures and footers"),
-        cosine("cosine, full", views.full.cosine, "with the hidden text"),
-        resemblance("words", terms, "distinct words of the core"),
-        resemblance("shingles", shingles, "short runs of words of the core"),
+        covered("A in B", *this_in_that, "A's words that stand in B, in runs of five and more"),
+        covered("B in A", *that_in_this, "B's words that stand in A"),
+        cosine("cosine, shown", views.shown.cosine, "distinct words"),
+        cosine("cosine, core", views.core.cosine, "without menus, quotes, footers"),
+        cosine("cosine, full", views.full.cosine, "with what is hidden"),
+        resemblance("words", terms, "distinct words"),
+        resemblance("shingles", shingles, "runs of a few words"),
         match imatch {
             Some(imatch) => Row {
                 name: "I-Match",
                 figure: format!("{} of {}", imatch.agreeing, imatch.coordinates),
                 alike: imatch.agreeing > 0,
                 meaning: match imatch.lexicon {
-                    Some(lexicon) => format!("signatures that agree; one makes a candidate (lexicon {lexicon})"),
-                    None => "signed with different lexicons, which cannot agree".to_owned(),
+                    Some(lexicon) => format!("signatures that agree; one is enough (lexicon {lexicon})"),
+                    None => "different lexicons: they cannot agree".to_owned(),
                 },
             },
             None => Row {
                 name: "I-Match",
                 figure: "none".to_owned(),
                 alike: false,
-                meaning: "too few words of the lexicon for a signature".to_owned(),
+                meaning: "too few words of the lexicon to sign".to_owned(),
             },
         },
     ]
@@ -175,28 +175,26 @@ fn sentence_rows(comparison: &Comparison) -> Vec<Row> {
     };
     let weak = match scores.n_weak {
         0 => String::new(),
-        n => format!("; {n} more outside the content, which do not count"),
+        n => format!("; {n} more outside it do not count"),
     };
     vec![
         Row {
             name: "shared",
             figure: scores.n_shared.to_string(),
             alike: scores.n_shared > 0,
-            meaning: format!("sentences of 20 characters and more in the content of both{weak}"),
+            meaning: format!("long sentences in the content of both{weak}"),
         },
         Row {
             name: "overlap R",
             figure: format!("{:.3}", scores.overlap.get()),
             alike: scores.overlap.get() > OVERLAP_ABOVE,
-            meaning: format!("their length, as a share of both; above {OVERLAP_ABOVE} the documents are the same"),
+            meaning: format!("their share of both texts (the same: above {OVERLAP_ABOVE})"),
         },
         Row {
             name: "containment",
             figure: format!("{:.3}{direction}", scores.containment.get()),
             alike: scores.containment.get() > CONTAINMENT_ABOVE,
-            meaning: format!(
-                "their length, as a share of the shorter one; above {CONTAINMENT_ABOVE} it lies in the other"
-            ),
+            meaning: format!("their share of the shorter one (a part: above {CONTAINMENT_ABOVE})"),
         },
         Row {
             name: "relation",
@@ -228,16 +226,16 @@ fn origin_rows(comparison: &Comparison) -> Vec<Row> {
         figure: comparison.url_similarity.map_or("unknown".to_owned(), |value| format!("{:.2}", value.get())),
         alike: comparison.url_similarity.is_some_and(|value| value.is_similar()),
         meaning: match comparison.url_similarity {
-            Some(_) => "mean of host and path parts in common; above 0 they are similar".to_owned(),
-            None => "not both have a URL; the relation counts them as not similar".to_owned(),
+            Some(_) => "host and path in common (similar: above 0)".to_owned(),
+            None => "not both have one; counts as not similar".to_owned(),
         },
     };
     let link = |name, linked: Linked| {
         let (figure, meaning) = match (linked.url, linked.domain) {
-            (Some(true), _) => ("yes", "a link to its very address"),
-            (_, Some(true)) => ("to its domain", "a link to its registered domain, not to its address"),
-            (None, None) => ("unknown", "the target has no URL and no domain"),
-            _ => ("no", "no link to its address or domain"),
+            (Some(true), _) => ("yes", "to the page itself"),
+            (_, Some(true)) => ("to its domain", "to its registered domain, not to the page"),
+            (None, None) => ("unknown", "the other has no URL and no domain"),
+            _ => ("no", "neither to the page nor to its domain"),
         };
         Row { name, figure: figure.to_owned(), alike: linked.url == Some(true), meaning: meaning.to_owned() }
     };
@@ -254,27 +252,24 @@ fn look_rows(comparison: &Comparison) -> Vec<Row> {
         rows.push(Row {
             name,
             figure: match noise.bins_matching {
-                Some(matching) => format!("{matching} of {} bins (exact {:.3})", noise.bins, noise.exact.get()),
-                None => format!("exact {:.3}", noise.exact.get()),
+                Some(matching) => format!("{matching} of {} ({:.3})", noise.bins, noise.exact.get()),
+                None => format!("too small ({:.3})", noise.exact.get()),
             },
             alike: noise.bins_matching.is_some_and(|matching| matching >= bins_min),
             meaning: match noise.bins_matching {
-                Some(_) => format!("{of}; one template from {bins_min} bins on; exact is the Jaccard coefficient"),
-                None => format!("{of}; too little for bins: only the whole is compared"),
+                Some(_) => format!("{of}: bins that agree, {bins_min} make a template (exact Jaccard)"),
+                None => format!("{of}: too little for bins (exact Jaccard)"),
             },
         });
     };
-    noise("style", comparison.style.noise, BINS_MIN, "punctuation and brackets of the source");
-    noise("style in tags", comparison.style.tag_noise, Comparison::TAG_BINS_MIN, "the same, inside tags alone");
+    noise("style", comparison.style.noise, BINS_MIN, "brackets and punctuation");
+    noise("style in tags", comparison.style.tag_noise, Comparison::TAG_BINS_MIN, "the same, inside tags");
     if let Some(frame) = &comparison.frame {
         rows.push(Row {
             name: "page frame",
             figure: format!("{:.3}", frame.similarity.get()),
             alike: frame.similarity.get() >= FrameAgreement::SIMILARITY_MIN,
-            meaning: format!(
-                "stylesheets, scripts, meta and attribute names; one template from {} on",
-                FrameAgreement::SIMILARITY_MIN
-            ),
+            meaning: format!("names in head and attributes (template: {} and more)", FrameAgreement::SIMILARITY_MIN),
         });
         rows.push(Row {
             name: "stylesheets",

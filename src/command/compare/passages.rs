@@ -1,4 +1,4 @@
-//! The shared passages as people see them: the words around them dim, the passage itself highlighted.
+//! The shared passages as people see them: highlighted and in brackets, with a little of the text around them, dim.
 
 use super::super::report::{plain, shortened};
 use super::Signed;
@@ -28,10 +28,11 @@ pub(super) fn write(
     let n = shared.passages.len();
     let which = if n <= n_shown { String::new() } else { format!(", the {n_shown} longest of {n}") };
     report.push_str(&format!("\n{bold}Shared passages{Reset}{which}\n"));
+    let units = if a.text.is_unspaced() { "characters" } else { "words" };
     for passage in shared.passages.iter().take(n_shown) {
         let (here, there) = (passage.this_span(&a.text.words), passage.that_span(&b.text.words));
         report.push_str(&format!(
-            "  {} words, bytes {}..{} of A, {}..{} of B\n",
+            "  {} {units}, bytes {}..{} of A, {}..{} of B\n",
             passage.n_units, here.start, here.end, there.start, there.end
         ));
         let text = &a.document.text;
@@ -39,7 +40,7 @@ pub(super) fn write(
         let before = plain(last_chars(&text[..range.start], CONTEXT));
         let after = plain(first_chars(&text[range.end..], CONTEXT));
         let passage = plain(&shortened(&text[range], chars_max));
-        report.push_str(&format!("    {dim}{before}{Reset}{highlight}{passage}{Reset}{dim}{after}{Reset}\n"));
+        report.push_str(&format!("    {dim}{before}{Reset}[{highlight}{passage}{Reset}]{dim}{after}{Reset}\n"));
     }
     if !shared.complete {
         report.push_str("  the texts repeat themselves so much that not all common runs were looked at\n");
