@@ -6,7 +6,7 @@
 //!
 //! # Invariants
 //! - Results come in the order of the entries, whatever the number of threads. (`results_come_in_order`)
-//! - A bug that panics ends the work, names the document, and leaves no thread behind. (`a_panic_ends_the_work_and_names_the_document`)
+//! - A document that meets a bug of ours has its result too, and the others are signed. (`a_panic_costs_one_document`)
 //! - However many entries there are, only so many batches are on their way. (`reading_waits_for_the_taker`)
 
 use crate::corpus::{Entry, Tally, Trouble, With};
@@ -23,39 +23,24 @@ const BATCH_BYTES_MAX: usize = 512 * 1024;
 /// Batches on their way, per signing thread: one being signed, one waiting, and room for slow ones.
 const BATCHES_PER_THREAD: usize = 4;
 
-/// Why the work ended before the input did.
-#[derive(Debug, thiserror::Error)]
-pub enum Stop<E> {
-    /// A bug of ours.
-    #[error(
-        "`{place}` has met a bug in seamripper (see the message above): please report it; leaving the document out helps"
-    )]
-    Bug {
-        /// The document that met it.
-        place: String,
-    },
-    /// The taker had enough.
-    #[error(transparent)]
-    Taker(E),
-}
-
 /// Entries or results that travel together.
 struct Batch<T> {
     number: u64,
     values: Vec<T>,
 }
 
-/// What a signing thread sends back.
-type Made<T> = Result<Batch<T>, String>;
-
 /// Lets `read` produce entries, `n_threads` workers (each made by `worker` in its own thread) turn each into a value, and
-/// `take` have the values in order, some at a time.
+/// `take` have the values in order, some at a time, until it fails.
+///
+/// A worker that panics is a bug: the panic's message has been printed, `bug` makes the value from the entry's place, and
+/// a new worker goes on with the next entry.
 pub fn in_order<T, E, W>(
     read: impl FnOnce(With<'_>) -> Tally + Send,
     n_threads: NonZeroUsize,
     worker: impl Fn() -> W + Sync,
+    bug: impl Fn(&str) -> T + Sync,
     mut take: impl FnMut(Vec<T>) -> Result<(), E>,
-) -> Result<Tally, Stop<E>>
+) -> Result<Tally, E>
 where
     T: Send,
     W: FnMut(Result<Entry, Trouble>) -> T,
@@ -76,19 +61,18 @@ where
             tally
         });
         for _ in 0..n_threads.get() {
-            let (jobs, made_in, worker) = (jobs.clone(), made_in.clone(), &worker);
-            scope.spawn(move || work(&jobs, &made_in, worker()));
+            let (jobs, made_in, worker, bug) = (jobs.clone(), made_in.clone(), &worker, &bug);
+            scope.spawn(move || work(&jobs, &made_in, worker, bug));
         }
         // Only the threads hold the ends from here on: when they have gone, the channels close.
         drop((jobs, made_in));
         let mut waiting = BTreeMap::new();
         let mut number = 0;
         for batch in made {
-            let batch = batch.map_err(|place| Stop::Bug { place })?;
             waiting.insert(batch.number, batch.values);
             while let Some(values) = waiting.remove(&number) {
                 number += 1;
-                take(values).map_err(Stop::Taker)?;
+                take(values)?;
                 // The reader may have finished: then the permit is for nobody.
                 let _unwanted = permits_back.try_send(());
             }
@@ -127,12 +111,14 @@ impl Batcher {
     }
 }
 
-/// Works off batches until there are none, nobody wants the results, or a bug is met.
-fn work<T>(
+/// Works off batches until there are none, or nobody wants the results.
+fn work<T, W: FnMut(Result<Entry, Trouble>) -> T>(
     jobs: &Receiver<Batch<Result<Entry, Trouble>>>,
-    made: &Sender<Made<T>>,
-    mut worker: impl FnMut(Result<Entry, Trouble>) -> T,
+    made: &Sender<Batch<T>>,
+    new_worker: &impl Fn() -> W,
+    bug: &impl Fn(&str) -> T,
 ) {
+    let mut worker = new_worker();
     for batch in jobs {
         let mut values = Vec::with_capacity(batch.values.len());
         for entry in batch.values {
@@ -140,16 +126,13 @@ fn work<T>(
                 Ok(entry) => entry.place.clone(),
                 Err(trouble) => trouble.place.clone(),
             };
-            // The worker's state may be broken after a panic; it is not used again.
-            match catch_unwind(AssertUnwindSafe(|| worker(entry))) {
-                Ok(value) => values.push(value),
-                Err(_) => {
-                    let _unwanted = made.send(Err(place));
-                    return;
-                }
-            }
+            // What a worker holds may be broken after a panic, and is not used again.
+            values.push(catch_unwind(AssertUnwindSafe(|| worker(entry))).unwrap_or_else(|_| {
+                worker = new_worker();
+                bug(&place)
+            }));
         }
-        if made.send(Ok(Batch { number: batch.number, values })).is_err() {
+        if made.send(Batch { number: batch.number, values }).is_err() {
             return;
         }
     }
@@ -180,6 +163,10 @@ mod tests {
         }
     }
 
+    fn no_bug<T>(place: &str) -> T {
+        panic!("{place} met a bug")
+    }
+
     fn threads(n: usize) -> NonZeroUsize {
         NonZeroUsize::new(n).unwrap()
     }
@@ -197,7 +184,7 @@ mod tests {
                     number
                 }
             };
-            let tally = in_order(many(3000), threads(n_threads), worker, |values| {
+            let tally = in_order(many(3000), threads(n_threads), worker, no_bug, |values| {
                 taken.extend(values);
                 Ok::<_, ()>(())
             });
@@ -207,25 +194,43 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_ends_the_work_and_names_the_document() {
+    fn a_panic_costs_one_document() {
         for n_threads in [1, 3] {
-            let worker = || |entry: Result<Entry, Trouble>| assert_ne!(entry.unwrap().place, "1234", "meant to fail");
-            let stop = in_order(many(1_000_000), threads(n_threads), worker, |_| Ok::<_, ()>(())).unwrap_err();
-            assert!(matches!(stop, Stop::Bug { place } if place == "1234"));
+            let worker = || {
+                |entry: Result<Entry, Trouble>| {
+                    let place = entry.unwrap().place;
+                    assert!(!place.ends_with("34"), "meant to fail");
+                    place
+                }
+            };
+            let mut taken = Vec::new();
+            in_order(
+                many(200),
+                threads(n_threads),
+                worker,
+                |place| format!("bug {place}"),
+                |values| {
+                    taken.extend(values);
+                    Ok::<_, ()>(())
+                },
+            )
+            .unwrap();
+            let name = |number: usize| if number % 100 == 34 { format!("bug {number}") } else { number.to_string() };
+            assert!(taken.iter().cloned().eq((0..200).map(name)), "{taken:?}");
         }
     }
 
     #[test]
     fn a_taker_that_had_enough_ends_the_work() {
-        let stop = in_order(many(usize::MAX), threads(2), || |_| (), |_| Err("enough")).unwrap_err();
-        assert!(matches!(stop, Stop::Taker("enough")));
+        let ended = in_order(many(usize::MAX), threads(2), || |_| (), no_bug, |_| Err("enough"));
+        assert_eq!(ended, Err("enough"));
     }
 
     #[test]
     #[should_panic(expected = "the reader fails")]
     fn a_panic_of_the_reader_is_passed_on() {
         let read = |_: With<'_>| -> Tally { panic!("the reader fails") };
-        let _never = in_order(read, threads(2), || |_| (), |_| Ok::<_, ()>(()));
+        let _never = in_order(read, threads(2), || |_| (), no_bug, |_| Ok::<_, ()>(()));
     }
 
     #[test]
@@ -246,6 +251,7 @@ mod tests {
             read,
             threads(2),
             || |_| (),
+            no_bug,
             |values: Vec<()>| {
                 thread::sleep(Duration::from_micros(100));
                 n_ahead_max = n_ahead_max.max(n_read.load(Ordering::Relaxed) - n_taken);

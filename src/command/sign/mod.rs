@@ -18,6 +18,7 @@ use crate::pipeline::progress::Progress;
 use crate::pipeline::sign::in_order;
 use crate::pipeline::{Steps, lexicon};
 use crate::signature::Outcome;
+use indicatif::DecimalBytes;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -86,7 +87,7 @@ pub fn run(arguments: SignArguments, common: &Common) -> anyhow::Result<Ending> 
         counts: Counts::default(),
     };
     let read = |with: corpus::With<'_>| corpus::read(&paths, &options, &settings.limits, with);
-    let tally = in_order(read, n_threads, worker, |made| printer.print(made))?;
+    let tally = in_order(read, n_threads, worker, Made::of_bug, |made| printer.print(made))?;
     let (counts, seconds) = printer.finish()?;
     if !common.quiet {
         counts.summarise(&tally, seconds);
@@ -143,6 +144,13 @@ impl Made {
                 Self { fate: Fate::Rejected, n_bytes, bytes, id: None, report }
             }
         }
+    }
+
+    /// Whoever reads this cannot mend it: say whom to tell, and that the rest is fine.
+    fn of_bug(place: &str) -> Self {
+        let report =
+            format!("{place}: met a bug in seamripper (the message is above), please report it with the document");
+        Self { fate: Fate::Unread, n_bytes: 0, bytes: Vec::new(), id: None, report: Some(report) }
     }
 
     fn of_trouble(trouble: &Trouble, text: bool) -> Self {
@@ -230,15 +238,16 @@ impl Counts {
 
     fn summarise(&self, tally: &Tally, seconds: f64) {
         let Self { n_signed, n_insufficient, n_rejected, n_unread, .. } = self;
-        let (n, megabytes, seconds) = (self.n_documents(), self.n_bytes as f64 / 1e6, seconds.max(1e-6));
+        let (n, seconds) = (self.n_documents(), seconds.max(1e-6));
+        let (size, rate) = (DecimalBytes(self.n_bytes), DecimalBytes((self.n_bytes as f64 / seconds) as u64));
+        let documents = if n == 1 { "document" } else { "documents" };
         anstream::eprintln!(
-            "{n} documents ({n_signed} signed, {n_insufficient} insufficient, {n_rejected} rejected), {megabytes:.1} MB \
-             in {seconds:.2} s: {:.0} documents/s, {:.1} MB/s",
+            "{n} {documents} ({n_signed} signed, {n_insufficient} insufficient, {n_rejected} rejected), {size} in \
+             {seconds:.2} s: {:.0} documents/s, {rate}/s",
             n as f64 / seconds,
-            megabytes / seconds,
         );
         if *n_unread > 0 {
-            anstream::eprintln!("{n_unread} times something could not be read, see above");
+            anstream::eprintln!("could not be read, see above: {n_unread}");
         }
         let left_out: Vec<String> = [
             (tally.n_other_files, "files without text"),
