@@ -41,7 +41,9 @@ fn envelope(place: String, number: u64, mut line: Vec<u8>, session: &mut Session
         }
     }
     let format = if has_raw(&line) { Format::MailEnvelope } else { Format::PageEnvelope };
-    let carrier = Carrier { id: Some(place.clone()), ..Carrier::default() };
+    // A page with a URL is known by it; an id in the envelope wins over this one anyway.
+    let has_url = format == Format::PageEnvelope && memchr::memmem::find(&line, b"\"url\"").is_some();
+    let carrier = Carrier { id: (!has_url).then(|| place.clone()), ..Carrier::default() };
     session.give(place, Record { format, body: line, carrier })
 }
 

@@ -8,6 +8,7 @@ use seamripper::document::{Format, Rejection};
 use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// What a reading gave.
 #[derive(Debug, Default)]
@@ -615,4 +616,52 @@ fn one_document_is_found_by_its_place() {
     assert!(body(format!("{mbox}#3")).unwrap_err().contains("holds no such document"));
     assert!(body(mbox.to_owned()).unwrap_err().contains("holds several documents"));
     assert!(body(format!("{page}x")).unwrap_err().contains("no such file"));
+}
+
+/// One of each container, plain and packed.
+fn containers() -> Vec<(&'static str, Vec<u8>)> {
+    let warc: String = (0..3).map(page).collect();
+    let tar =
+        [tar_member("in.mbox", MBOX.as_bytes()), tar_member("a.html.gz", &gzip(&b"<p>b"[..])), vec![0; 1024]].concat();
+    let plain = [
+        ("a.mbox", MBOX.as_bytes().to_vec()),
+        ("a.jsonl", b"{\"html\":\"x\"}\n{\"raw\":\"y\"}\n".to_vec()),
+        ("a.warc", warc.clone().into_bytes()),
+        ("a.tar", tar),
+        ("unnamed", MBOX.as_bytes().to_vec()),
+    ];
+    let mut all = Vec::new();
+    for (name, bytes) in plain {
+        all.extend([(name, gzip(&bytes[..])), (name, zstd(&bytes)), (name, bytes)]);
+    }
+    all.push(("a.warc", (0..3).flat_map(|number| gzip(page(number).as_bytes())).collect()));
+    all
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config::with_cases(32))]
+
+    /// Bytes changed, cut out and put in at random: every container is read to its end, and nothing is lost silently.
+    #[test]
+    fn no_damage_makes_a_reader_panic(
+        changes in proptest::collection::vec((proptest::prelude::any::<(usize, u8)>(), 0usize..40), 1..8),
+    ) {
+        static CONTAINERS: LazyLock<Vec<(&str, Vec<u8>)>> = LazyLock::new(containers);
+        for (name, whole) in CONTAINERS.iter() {
+            let n_whole = Found::in_bytes(name, whole).entries.len();
+            let mut bytes = whole.clone();
+            for ((at, byte), n_cut) in &changes {
+                let at = at % (bytes.len() + 1);
+                let end = (at + n_cut).min(bytes.len());
+                bytes.splice(at..end, [*byte]);
+            }
+            let found = Found::in_bytes(name, &bytes);
+            if *name == "a.warc" && found.entries.len() < n_whole {
+                proptest::prop_assert!(
+                    !found.troubles.is_empty() || found.tally.n_other_records + found.tally.n_other_status + found.tally.n_other_types > 0,
+                    "{} of {} records, and not a word", found.entries.len(), n_whole
+                );
+            }
+        }
+    }
 }

@@ -10,4 +10,5 @@ mod hostile;
 mod imatch;
 mod mail;
 mod relations;
+mod sign_command;
 mod tune_command;
