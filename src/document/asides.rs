@@ -3,7 +3,8 @@
 //! Two replies share what they quote, two mails of one list its footer, two of one person the signature; none of it
 //! makes them copies. The rules look at whole lines of the visible text, where white space is collapsed already (the
 //! signature's `-- ` is `--`). They are those that readers of mail know from sight; a rule that would take the only
-//! text of a mail away (a header block with nothing above it is a forwarded mail) is not applied.
+//! text of a mail away (a header block with nothing above it is a forwarded mail) is not applied, except to the bare
+//! footer of a list, which is no text.
 //!
 //! # Invariants
 //! - Asides are whole lines below the subject, in order, apart from each other. (`asides_are_whole_lines_in_order`)
@@ -11,7 +12,9 @@
 
 use super::html::Tag;
 use super::{Element, Span};
+use memchr::memmem::Finder;
 use serde::Serialize;
+use std::sync::LazyLock;
 
 /// A marked stretch of a mail's text, whole lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -145,6 +148,11 @@ impl<'t> Lines<'t> {
             let words = line.trim_matches(['-', ' ']);
             return line.ends_with("--") && ORIGINAL_MESSAGE.iter().any(|known| words.eq_ignore_ascii_case(known));
         }
+        // Most lines have no colon near their beginning, of either width, and need not be compared with any name.
+        const NAME_BYTES_MAX: usize = 32;
+        if memchr::memchr2(b':', "：".as_bytes()[0], &line.as_bytes()[..line.len().min(NAME_BYTES_MAX)]).is_none() {
+            return false;
+        }
         let Some(names) = HEADER_NAMES.iter().find(|names| header_value(line, names[0])) else { return false };
         let end = self.list.len().min(index + HEADER_LINES_MAX);
         let among = |wanted: &[&str]| {
@@ -182,7 +190,8 @@ impl<'t> Lines<'t> {
             let line = self.at(index);
             let end = match line {
                 _ if self.list[index].sort.is_some() || !line.starts_with("--") => None,
-                "--" => self.signature_end(index),
+                // With nothing above it, it is the message.
+                "--" if index > 0 => self.signature_end(index),
                 "-----BEGIN PGP SIGNATURE-----" => {
                     let most = self.list.len().min(index + PGP_LINES_MAX);
                     (index + 1..most).find(|&below| self.at(below) == "-----END PGP SIGNATURE-----").map(|end| end + 1)
@@ -221,6 +230,12 @@ impl<'t> Lines<'t> {
         let rule = (tail..self.list.len()).filter(free).find(|&index| is_rule(self.at(index)));
         let notice = self.leave_notice(tail).filter(free);
         if let Some(begin) = rule.into_iter().chain(notice).min() {
+            // Where nothing stands above, only the words of a list program make it the footer of an empty mail;
+            // otherwise somebody drew a line and wrote below it.
+            if begin == 0 && !LIST_WORDS.iter().any(|word| self.text[self.list[0].span.start as usize..].contains(word))
+            {
+                return;
+            }
             for line in self.list[begin..].iter_mut().filter(|line| line.sort.is_none()) {
                 line.sort = Some(AsideSort::Footer);
             }
@@ -231,9 +246,9 @@ impl<'t> Lines<'t> {
     /// word: that is much quicker than line by line.
     fn leave_notice(&self, tail: usize) -> Option<usize> {
         let start = self.list.get(tail)?.span.start as usize;
-        let first = |word: &&str| {
+        let first = |word: &Finder<'_>| {
             let mut at = start;
-            while let Some(n) = memchr::memmem::find(&self.text.as_bytes()[at..], word.as_bytes()) {
+            while let Some(n) = word.find(&self.text.as_bytes()[at..]) {
                 let found = at + n;
                 let index = self.list.partition_point(|line| line.span.start as usize <= found) - 1;
                 if self.list[index].span.len() <= NOTICE_BYTES_MAX {
@@ -387,7 +402,12 @@ const DEVICES: [&str; 9] = [
     "Inviato da ",
 ];
 
-const LEAVE_WORDS: [&str; 14] = [
+const LIST_WORDS: [&str; 3] = ["mailing list", "listinfo", "Yahoo! Groups"];
+
+/// To prepare a search costs as much as to search a tail.
+static LEAVE_WORDS: LazyLock<[Finder<'static>; 14]> = LazyLock::new(|| LEAVE.map(Finder::new));
+
+const LEAVE: [&str; 14] = [
     "nsubscribe",
     "NSUBSCRIBE",
     "o be removed",
@@ -458,7 +478,10 @@ mod tests {
             ("Text\nSent from my telephone", " S"),
             ("Text\n_________\nseams mailing list\nseams@list.example", " FFF"),
             ("Text\n------------ Sponsor ------------>\nbuy\n====\nleave", " FFFF"),
-            ("____\nonly a footer", "FF"),
+            ("____\nnothing above the line", "  "),
+            ("____\nseams mailing list\nseams@list.example", "FFF"),
+            ("--\nnothing above the dashes", "  "),
+            ("> quoted\n--\nAnn", "QSS"),
             ("Text\nTo unsubscribe, write to x-unsubscribe@list.example\nRegards", " FF"),
             ("Text\nUm sich abzumelden oder abmelden zu lassen", " F"),
             ("- one\n- two", "  "),
