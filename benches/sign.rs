@@ -16,6 +16,10 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// As in the binary.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() {
     let rounds = std::env::var("SEAMRIPPER_BENCH_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(10);
     println!("one core, thread CPU time, {rounds} rounds: median (and range)\n");
