@@ -7,6 +7,7 @@ mod envelopes;
 mod estimates;
 mod files;
 mod hostile;
+mod html;
 mod imatch;
 mod mail;
 mod relations;

@@ -116,11 +116,20 @@ pub(super) fn decoded(bytes: &[u8], place: Place) -> Option<(Decoded, usize)> {
 }
 
 /// Adds an attribute's value to `out`, decoded.
-pub(super) fn push_decoded(value: &str, out: &mut String) {
-    let mut rest = value;
+pub fn push_value(value: &str, out: &mut String) {
+    push(value, Place::Attribute, out);
+}
+
+/// Adds text to `out`, decoded and otherwise as it is.
+pub fn push_text(text: &str, out: &mut String) {
+    push(text, Place::Text, out);
+}
+
+fn push(source: &str, place: Place, out: &mut String) {
+    let mut rest = source;
     while let Some(at) = memchr::memchr(b'&', rest.as_bytes()) {
         out.push_str(&rest[..at]);
-        let len = match decoded(&rest.as_bytes()[at..], Place::Attribute) {
+        let len = match decoded(&rest.as_bytes()[at..], place) {
             Some((Decoded::Name(characters), len)) => {
                 out.push_str(characters);
                 len
@@ -227,7 +236,7 @@ mod tests {
 
     fn attribute(value: &str) -> String {
         let mut out = String::new();
-        push_decoded(value, &mut out);
+        push_value(value, &mut out);
         out
     }
 

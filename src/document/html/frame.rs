@@ -45,26 +45,31 @@ impl<'a> Frame<'a> {
         Self { key, items_max, seen, items, cut: false }
     }
 
-    /// The name of an attribute.
+    /// The name of an attribute. `names` gives those of tag and attribute as written, if they are wanted.
     #[inline]
-    pub(super) fn attribute<'n>(&mut self, tag: &TagToken<'_>, attribute: &Attribute, name: impl FnOnce() -> &'n str) {
+    pub(super) fn attribute<'n>(
+        &mut self,
+        tag: &TagToken,
+        attribute: &Attribute,
+        names: impl FnOnce() -> (&'n str, &'n str),
+    ) {
         let hash = mix(mix(self.key ^ FramePart::Attribute as u64, tag.key), attribute.key).max(1);
         if !self.seen.has(hash) {
-            self.new_attribute(tag, hash, name());
+            self.new_attribute(hash, names());
         }
     }
 
     #[cold]
-    fn new_attribute(&mut self, tag: &TagToken<'_>, hash: u64, name: &str) {
+    fn new_attribute(&mut self, hash: u64, (tag, attribute): (&str, &str)) {
         let has_digit = |name: &str| name.bytes().any(|byte| byte.is_ascii_digit());
         // The names h1 to h6 are no numbered ones.
-        if !has_digit(name) && (tag.name_len <= 2 || !has_digit(tag.name())) {
+        if !has_digit(attribute) && (tag.len() <= 2 || !has_digit(tag)) {
             return self.add(FramePart::Attribute, hash);
         }
         self.seen.name.clear();
-        reduce(&tag.name().to_ascii_lowercase(), &mut self.seen.name);
+        reduce(&tag.to_ascii_lowercase(), &mut self.seen.name);
         self.seen.name.push('@');
-        reduce(&name.to_ascii_lowercase(), &mut self.seen.name);
+        reduce(&attribute.to_ascii_lowercase(), &mut self.seen.name);
         self.add_named(FramePart::Attribute);
     }
 
@@ -171,6 +176,9 @@ fn file_name(address: &str) -> &str {
 
 /// Adds `name` with digit runs as `#` and without content hashes, each with the separator before it.
 fn reduce(name: &str, out: &mut String) {
+    if !name.bytes().any(|byte| byte.is_ascii_digit()) {
+        return out.push_str(name);
+    }
     let mut rest = name;
     let mut separator = "";
     while !rest.is_empty() {

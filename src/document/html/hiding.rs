@@ -7,6 +7,8 @@
 //! - Later declarations win over earlier ones; case, white space and `!important` do not matter.
 //!   (`declarations_that_hide`)
 
+use super::swar;
+
 /// What a `style` attribute says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sight {
@@ -20,18 +22,22 @@ pub(super) struct Sight {
 pub(super) fn sight(style: &str) -> Sight {
     let (mut display, mut visibility, mut opacity, mut max_height) = (false, false, false, false);
     let (mut width, mut height, mut overflow, mut no_size) = (false, false, false, None);
-    for declaration in style.split(';') {
-        let declaration = declaration.trim_ascii_start();
+    let mut rest = style;
+    while !rest.is_empty() {
+        let len = swar::find(b';', rest.as_bytes(), 0).unwrap_or(rest.len());
+        let declaration = rest[..len].trim_ascii_start();
+        rest = rest.get(len + 1..).unwrap_or("");
         // The first letters of the names below; most declarations end here.
-        if !matches!(
-            declaration.as_bytes().first().map(|byte| byte | 0x20),
-            Some(b'd' | b'v' | b'o' | b'm' | b'w' | b'h' | b'f')
-        ) {
+        let first = declaration.as_bytes().first().map(|byte| byte | 0x20);
+        if !matches!(first, Some(b'd' | b'v' | b'o' | b'm' | b'w' | b'h' | b'f')) {
             continue;
         }
-        let Some((name, value)) = declaration.split_once(':') else { continue };
-        let (name, value) = (name.trim_ascii_end(), value.trim_ascii());
-        let word = value.split(['!', ' ']).next().unwrap_or(value);
+        let Some(colon) = swar::find(b':', declaration.as_bytes(), 0) else { continue };
+        let (name, value) = (declaration[..colon].trim_ascii_end(), declaration[colon + 1..].trim_ascii());
+        if !matches!(name.len(), 5..=10) {
+            continue;
+        }
+        let word = &value[..value.find(['!', ' ']).unwrap_or(value.len())];
         let is = |other: &str| name.eq_ignore_ascii_case(other);
         let says = |other: &str| word.eq_ignore_ascii_case(other);
         match name.len() {

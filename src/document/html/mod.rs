@@ -26,7 +26,7 @@
 //! - Every limit has its outcome. (`every_limit_has_its_outcome`)
 //! - No page is read differently because of the one before it. (`a_used_scratch_reads_as_a_new_one`)
 
-mod entities;
+pub mod entities;
 mod frame;
 mod hiding;
 mod open;
@@ -49,6 +49,7 @@ pub struct Scratch {
     open: open::Open,
     seen: frame::Seen,
     attributes: Vec<tokens::Attribute>,
+    tags: Vec<super::Span>,
 }
 
 /// Reads `source` (decoded, but otherwise raw) and adds what it holds to `document`: visible and hidden text,

@@ -90,6 +90,8 @@ pub(super) struct Open {
     /// One byte per entry: the tag, or 128 and some bits of the key.
     bytes: Vec<u8>,
     entries: Vec<Entry>,
+    /// How many are open, by their byte.
+    counts: Vec<u16>,
     max: usize,
     /// Deeper elements that are open, by their byte, and in all.
     deeper: Vec<u32>,
@@ -101,6 +103,8 @@ impl Open {
     pub(super) fn reset(&mut self, max: usize) {
         self.bytes.clear();
         self.entries.clear();
+        self.counts.clear();
+        self.counts.resize(256, 0);
         self.max = max.min(u16::MAX as usize - 1);
         self.deeper.clear();
         self.deeper.resize(256, 0);
@@ -137,6 +141,7 @@ impl Open {
                 }
             }
         }
+        self.counts[byte as usize] += 1;
         self.bytes.push(byte);
         self.entries.push(entry);
         true
@@ -149,7 +154,9 @@ impl Open {
             self.deeper.fill(0);
             self.n_deeper = 0;
         }
-        self.bytes.pop();
+        if let Some(byte) = self.bytes.pop() {
+            self.counts[byte as usize] -= 1;
+        }
         self.entries.pop()
     }
 
@@ -169,16 +176,18 @@ impl Open {
     /// The place of the innermost open element of that name, if an end tag of this reach gets to it.
     #[inline]
     pub(super) fn find(&self, tag: Tag, key: u64, reach: Reach) -> Option<usize> {
-        let top = self.entries.last()?;
-        if top.tag == tag as u8 && top.key == key {
-            return Some(self.entries.len() - 1);
+        if tag != Tag::Other {
+            return self.find_tag(tag, reach);
         }
-        let floor = top.floors[reach as usize] as usize;
+        let floor = self.floor(reach)?;
         let byte = byte(tag as u8, key);
+        if self.counts[byte as usize] == 0 {
+            return None;
+        }
         let mut end = self.bytes.len();
         for _ in 0..LOOKALIKES_MAX {
             let place = floor + memrchr(byte, &self.bytes[floor..end])?;
-            if tag != Tag::Other || self.entries[place].key == key {
+            if self.entries[place].key == key {
                 return Some(place);
             }
             end = place;
@@ -186,9 +195,28 @@ impl Open {
         None
     }
 
+    /// The same for an element that is known by its tag.
+    #[inline]
+    pub(super) fn find_tag(&self, tag: Tag, reach: Reach) -> Option<usize> {
+        if !self.has(tag) {
+            return None;
+        }
+        let floor = self.floor(reach)?;
+        let bytes = &self.bytes[floor..];
+        if bytes.last() == Some(&(tag as u8)) {
+            return Some(self.bytes.len() - 1);
+        }
+        Some(floor + memrchr(tag as u8, bytes)?)
+    }
+
     /// The same for any of `tags`.
     pub(super) fn find_any(&self, tags: &[Tag], reach: Reach) -> Option<usize> {
-        tags.iter().filter_map(|&tag| self.find(tag, tag::key(tag.name().as_bytes()), reach)).max()
+        tags.iter().filter_map(|&tag| self.find_tag(tag, reach)).max()
+    }
+
+    #[inline]
+    fn floor(&self, reach: Reach) -> Option<usize> {
+        Some(self.entries.last()?.floors[reach as usize] as usize)
     }
 
     /// The place of an open `<li>` (or one of `tags`) that a new one ends: no further than the next special element
@@ -216,7 +244,7 @@ impl Open {
     /// Whether an element of that name is open at all.
     #[inline]
     pub(super) fn has(&self, tag: Tag) -> bool {
-        self.find_anywhere(tag).is_some()
+        self.counts[tag as usize] > 0
     }
 }
 

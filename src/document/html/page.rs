@@ -6,18 +6,21 @@
 //! - Hidden text ends where its element ends. (`hidden_text_is_kept_apart`)
 
 use super::Scratch;
-use super::entities::push_decoded;
+use super::entities::push_value;
 use super::frame::Frame;
 use super::hiding;
 use super::open::{Content, Entry, NO_OUTLINE, Open, Reach, Show};
 use super::tag::{self, Tag, key};
-use super::tokens::{Mode, TagToken, Token, Tokens};
+use super::tokens::{Mode, Step, TagToken, Tokens};
 use super::write::{Manner, Writer, written};
 use crate::config::Limits;
 use crate::document::links::{Anchor, Links};
 use crate::document::{Element, Reading, Span, Truncation, noise};
 
 const HEADINGS: [Tag; 6] = [Tag::H1, Tag::H2, Tag::H3, Tag::H4, Tag::H5, Tag::H6];
+
+/// So many tags are remembered at a time.
+const TAGS_MAX: usize = 4096;
 
 /// The pass over one source.
 pub(super) struct Page<'s, 'a> {
@@ -29,6 +32,9 @@ pub(super) struct Page<'s, 'a> {
     title: Output<'a>,
     outline: &'a mut Vec<Element>,
     links: &'a mut Links,
+    source: &'s str,
+    /// Tags whose noise has not been taken yet.
+    tags: &'a mut Vec<Span>,
     tag_noise: &'a mut Vec<u8>,
     reading: &'a mut Reading,
     limits: &'a Limits,
@@ -61,15 +67,23 @@ struct OpenAnchor {
     level: usize,
 }
 
-/// The attributes of a start tag that mean something here, each where it was first met.
-#[derive(Default)]
-struct Known<'s> {
-    href: Option<&'s str>,
-    rel: Option<&'s str>,
-    src: Option<&'s str>,
-    name: Option<&'s str>,
-    style: Option<&'s str>,
-    hidden: bool,
+/// The attributes of a start tag that mean something here, each where it was first met: places among the attributes.
+#[derive(Clone, Copy)]
+struct Known {
+    href: u32,
+    rel: u32,
+    src: u32,
+    name: u32,
+    style: u32,
+    id: u32,
+    hidden: u32,
+}
+
+const MISSING: u32 = u32::MAX;
+
+impl Known {
+    const NONE: Self =
+        Self { href: MISSING, rel: MISSING, src: MISSING, name: MISSING, style: MISSING, id: MISSING, hidden: MISSING };
 }
 
 impl<'s, 'a> Page<'s, 'a> {
@@ -97,6 +111,8 @@ impl<'s, 'a> Page<'s, 'a> {
             title,
             outline: &mut document.outline,
             links: &mut document.links,
+            source,
+            tags: &mut scratch.tags,
             tag_noise: &mut markup.tag_noise,
             reading: &mut document.reading,
             limits,
@@ -113,18 +129,20 @@ impl<'s, 'a> Page<'s, 'a> {
     /// Reads it all; the attribute buffer, for the next page.
     pub(super) fn read(mut self) -> Vec<super::tokens::Attribute> {
         let hidden_start = self.hidden.text.len();
-        while let Some(token) = self.tokens.next() {
-            match token {
-                Token::Text(run) => self.write(run, true),
-                Token::Raw(run) => self.write(run, false),
-                Token::Start(tag) => self.start(&tag),
-                Token::End(tag) => self.end(&tag),
-                Token::Comment(_) => self.reading.n_comments += 1,
-                Token::Doctype(_) => {}
+        loop {
+            match self.tokens.step() {
+                Step::Start => self.start(),
+                Step::Text => self.write(true),
+                Step::End => self.end(),
+                Step::Raw => self.write(false),
+                Step::Comment => self.reading.n_comments += 1,
+                Step::Doctype => {}
+                Step::Done => break,
             }
         }
         self.close_to(0);
         self.close_anchor();
+        self.strip_tags();
         let hidden = &self.hidden.text.as_bytes()[hidden_start..];
         let n_hidden = hidden.iter().filter(|&&byte| byte != b'\n' && byte & 0xC0 != 0x80).count();
         self.reading.n_hidden_chars += n_hidden + self.text.writer.n_invisible + self.hidden.writer.n_invisible;
@@ -140,22 +158,43 @@ impl<'s, 'a> Page<'s, 'a> {
         self.tokens.into_buffer()
     }
 
+    /// Remembers a tag for its noise, which costs less for many at once.
     #[inline]
-    fn write(&mut self, run: &str, entities: bool) {
-        let mut pre = self.pre;
-        match self.raw {
-            Some(Tag::Title) => return self.title.write(run, Manner { entities, lines: false }),
-            Some(Tag::Script | Tag::Style) => return self.reading.n_script_bytes += run.len(),
-            Some(Tag::Iframe | Tag::Noembed | Tag::Noframes) => return,
-            Some(_) => pre = true,
-            None => {}
+    fn note(&mut self, tag: &TagToken) {
+        self.tags.push(tag.span);
+        if self.tags.len() >= TAGS_MAX {
+            self.strip_tags();
         }
-        let manner = Manner { entities, lines: pre };
-        match self.show {
-            Show::Shown => self.text.write(run, manner),
-            Show::Hidden | Show::TooSmall => self.hidden.write(run, manner),
-            Show::Dropped => {}
+    }
+
+    #[cold]
+    fn strip_tags(&mut self) {
+        noise::strip_tags(self.source, self.tags, self.tag_noise);
+        self.tags.clear();
+    }
+
+    /// Writes the newest text where it belongs.
+    #[inline]
+    fn write(&mut self, entities: bool) {
+        let (start, end) = self.tokens.text;
+        let mut lines = self.pre;
+        if let Some(raw) = self.raw {
+            match raw {
+                Tag::Title => {
+                    let manner = Manner { entities, lines: false };
+                    return self.title.writer.write(self.source, start, end, manner, self.title.text);
+                }
+                Tag::Script | Tag::Style => return self.reading.n_script_bytes += end - start,
+                Tag::Iframe | Tag::Noembed | Tag::Noframes => return,
+                _ => lines = true,
+            }
         }
+        let output = match self.show {
+            Show::Shown => &mut self.text,
+            Show::Hidden | Show::TooSmall => &mut self.hidden,
+            Show::Dropped => return,
+        };
+        output.writer.write(self.source, start, end, Manner { entities, lines }, output.text);
     }
 
     /// What follows stands on another line, or is another word, if `flags` say so.
@@ -170,9 +209,12 @@ impl<'s, 'a> Page<'s, 'a> {
         }
     }
 
-    fn start(&mut self, tag: &TagToken<'s>) {
+    #[inline]
+    fn start(&mut self) {
+        let tag = self.tokens.tag;
+        let tag = &tag;
         self.reading.n_tags += 1;
-        noise::strip_tag(tag.source, self.tag_noise);
+        self.note(tag);
         let known = self.attributes(tag);
         let mut flags = tag.tag.flags();
         self.raw = None;
@@ -194,7 +236,7 @@ impl<'s, 'a> Page<'s, 'a> {
             Tag::A => self.start_anchor(&known),
             Tag::Link | Tag::Meta | Tag::Base => self.head(tag.tag, &known),
             Tag::Script => {
-                if let Some(src) = known.src {
+                if let Some(src) = self.value(known.src) {
                     self.frame.script(src);
                 }
                 self.raw = Some(Tag::Script);
@@ -208,12 +250,12 @@ impl<'s, 'a> Page<'s, 'a> {
             Tag::Textarea | Tag::Xmp | Tag::Plaintext => self.raw = Some(tag.tag),
             Tag::Option => self.reading.n_options += 1,
             Tag::Input => {
-                if let Some(place) = self.open.find(Tag::Select, key(b"select"), Reach::Scope) {
+                if let Some(place) = self.open.find_tag(Tag::Select, Reach::Scope) {
                     self.close_to(place);
                 }
             }
             Tag::Select => {
-                if let Some(place) = self.open.find(Tag::Select, tag.key, Reach::Scope) {
+                if let Some(place) = self.open.find_tag(Tag::Select, Reach::Scope) {
                     return self.close_to(place);
                 }
             }
@@ -243,8 +285,8 @@ impl<'s, 'a> Page<'s, 'a> {
     }
 
     /// Looks at every attribute: the frame wants their names, the rest a few of their values.
-    #[inline]
-    fn attributes(&mut self, tag: &TagToken<'s>) -> Known<'s> {
+    #[inline(always)]
+    fn attributes(&mut self, tag: &TagToken) -> Known {
         const HREF: u64 = key(b"href");
         const REL: u64 = key(b"rel");
         const SRC: u64 = key(b"src");
@@ -254,45 +296,49 @@ impl<'s, 'a> Page<'s, 'a> {
         const NAME: u64 = key(b"name");
         const PROPERTY: u64 = key(b"property");
         const HTTP_EQUIV: u64 = key(b"http-equiv");
-        let mut known = Known::default();
-        let mut id = None;
-        for attribute in self.tokens.attributes() {
-            self.frame.attribute(tag, attribute, || self.tokens.attribute_name(attribute));
+        let mut known = Known::NONE;
+        for (index, attribute) in self.tokens.attributes().iter().enumerate() {
+            self.frame.attribute(tag, attribute, || (self.tokens.tag_name(tag), self.tokens.attribute_name(attribute)));
             let place = match attribute.key {
                 HREF => &mut known.href,
                 REL => &mut known.rel,
                 SRC => &mut known.src,
-                ID => &mut id,
+                ID => &mut known.id,
                 STYLE => &mut known.style,
                 NAME | PROPERTY | HTTP_EQUIV => &mut known.name,
-                HIDDEN => {
-                    known.hidden = true;
-                    continue;
-                }
+                HIDDEN => &mut known.hidden,
                 _ => continue,
             };
-            if place.is_none() {
-                *place = Some(self.tokens.value(attribute));
-            }
+            *place = (*place).min(index as u32);
         }
-        if let Some(id) = id
+        if known.id != MISSING
             && tag.tag.is(tag::STRUCTURE)
+            && let Some(id) = self.value(known.id)
         {
             self.frame.id(id);
         }
         known
     }
 
+    /// The value of the attribute at a place.
+    #[inline]
+    fn value(&self, place: u32) -> Option<&'s str> {
+        self.tokens.attributes().get(place as usize).map(|attribute| self.tokens.value(attribute))
+    }
+
     /// What becomes of the text in an element with these attributes.
     #[inline]
-    fn shown(&self, flags: u32, known: &Known<'s>) -> Show {
+    fn shown(&self, flags: u32, known: &Known) -> Show {
         if flags & tag::UNSEEN != 0 || self.show == Show::Dropped {
             return Show::Dropped;
         }
-        if known.hidden {
+        if known.hidden != MISSING {
             return Show::Hidden;
         }
-        let Some(style) = known.style else { return self.show };
+        if known.style == MISSING {
+            return self.show;
+        }
+        let Some(style) = self.value(known.style) else { return self.show };
         let sight = hiding::sight(style);
         match self.show {
             Show::Hidden => Show::Hidden,
@@ -315,7 +361,7 @@ impl<'s, 'a> Page<'s, 'a> {
             Tag::Tr => self.clear_to(&[Tag::Table, Tag::Template, Tag::Tbody, Tag::Thead, Tag::Tfoot]),
             _ if flags & tag::PART != 0 => self.clear_to(&[Tag::Table, Tag::Template]),
             Tag::Table => {
-                let in_table = self.open.find(Tag::Table, key(b"table"), Reach::Table);
+                let in_table = self.open.find_tag(Tag::Table, Reach::Table);
                 if let Some(place) = in_table
                     && self.open.find_any(&[Tag::Td, Tag::Th, Tag::Caption], Reach::Table).is_none()
                 {
@@ -323,7 +369,7 @@ impl<'s, 'a> Page<'s, 'a> {
                 }
             }
             Tag::Button => {
-                if let Some(place) = self.open.find(Tag::Button, key(b"button"), Reach::Scope) {
+                if let Some(place) = self.open.find_tag(Tag::Button, Reach::Scope) {
                     self.close_to(place);
                 }
             }
@@ -337,7 +383,7 @@ impl<'s, 'a> Page<'s, 'a> {
             _ => {}
         }
         if flags & tag::ENDS_P != 0
-            && let Some(place) = self.open.find(Tag::P, key(b"p"), Reach::Button)
+            && let Some(place) = self.open.find_tag(Tag::P, Reach::Button)
         {
             self.close_to(place);
         }
@@ -360,7 +406,7 @@ impl<'s, 'a> Page<'s, 'a> {
     }
 
     /// A start tag inside SVG or MathML, where names mean other things and `/>` ends an element.
-    fn start_foreign(&mut self, tag: &TagToken<'s>, known: &Known<'s>) {
+    fn start_foreign(&mut self, tag: &TagToken, known: &Known) {
         self.tokens.set_mode(Mode::Data);
         self.border(tag::ATOM);
         if tag.tag == Tag::A {
@@ -386,7 +432,7 @@ impl<'s, 'a> Page<'s, 'a> {
     }
 
     /// Opens an element.
-    fn push(&mut self, tag: &TagToken<'s>, flags: u32, show: Show, content: Content) {
+    fn push(&mut self, tag: &TagToken, flags: u32, show: Show, content: Content) {
         let recorded = flags & tag::BLOCK != 0 && show == Show::Shown;
         let text_start = self.text.text.len() as u32;
         let entry = Entry {
@@ -414,15 +460,15 @@ impl<'s, 'a> Page<'s, 'a> {
         if show != self.show {
             self.hidden.writer.line();
         }
-        self.settle();
+        self.settle(show, entry.pre, entry.keeps_all, content);
     }
 
-    /// Takes over the state of the innermost element.
+    /// Text is now shown, and markup read, in this way.
     #[inline]
-    fn settle(&mut self) {
-        let (show, pre, keeps_all, content) =
-            self.open.top().map_or_else(Default::default, |top| (top.show, top.pre, top.keeps_all, top.content));
-        (self.show, self.pre, self.keeps_all) = (show, pre, keeps_all);
+    fn settle(&mut self, show: Show, pre: bool, keeps_all: bool, content: Content) {
+        self.show = show;
+        self.pre = pre;
+        self.keeps_all = keeps_all;
         if content != self.content {
             self.content = content;
             self.tokens.set_cdata(content == Content::Foreign);
@@ -444,7 +490,10 @@ impl<'s, 'a> Page<'s, 'a> {
             self.close_anchor();
         }
         self.border(entry.flags);
-        self.settle();
+        match self.open.top() {
+            Some(&Entry { show, pre, keeps_all, content, .. }) => self.settle(show, pre, keeps_all, content),
+            None => self.settle(Show::Shown, false, false, Content::Html),
+        }
     }
 
     /// Ends the element at `place` and all inside it.
@@ -454,8 +503,11 @@ impl<'s, 'a> Page<'s, 'a> {
         }
     }
 
-    fn end(&mut self, tag: &TagToken<'s>) {
-        noise::strip_tag(tag.source, self.tag_noise);
+    #[inline]
+    fn end(&mut self) {
+        let tag = self.tokens.tag;
+        let tag = &tag;
+        self.note(tag);
         let flags = tag.tag.flags();
         if self.raw.take().is_some() {
             self.border(flags);
@@ -473,14 +525,14 @@ impl<'s, 'a> Page<'s, 'a> {
                 self.open.find(tag.tag, tag.key, Reach::Scope)
             }
             Tag::P => {
-                let place = self.open.find(Tag::P, tag.key, Reach::Button);
+                let place = self.open.find_tag(Tag::P, Reach::Button);
                 if place.is_none() {
                     self.border(tag::LINE);
                 }
                 place
             }
-            Tag::Li => self.open.find(Tag::Li, tag.key, Reach::List),
-            Tag::Table => self.open.find(Tag::Table, tag.key, Reach::Table),
+            Tag::Li => self.open.find_tag(Tag::Li, Reach::List),
+            Tag::Table => self.open.find_tag(Tag::Table, Reach::Table),
             Tag::Template => self.open.find_anywhere(Tag::Template),
             heading if heading.is_heading() => self.open.find_any(&HEADINGS, Reach::Scope),
             _ if flags & tag::PART != 0 => self.open.find(tag.tag, tag.key, Reach::Table),
@@ -503,9 +555,9 @@ impl<'s, 'a> Page<'s, 'a> {
         }
     }
 
-    fn start_anchor(&mut self, known: &Known<'s>) {
+    fn start_anchor(&mut self, known: &Known) {
         self.close_anchor();
-        let Some(href) = known.href else { return };
+        let Some(href) = self.value(known.href) else { return };
         if self.show == Show::Dropped {
             return;
         }
@@ -514,9 +566,9 @@ impl<'s, 'a> Page<'s, 'a> {
         }
         let is_unendorsed =
             |word: &str| ["nofollow", "ugc", "sponsored"].iter().any(|other| word.eq_ignore_ascii_case(other));
-        let nofollow = known.rel.is_some_and(|rel| rel.split_ascii_whitespace().any(is_unendorsed));
+        let nofollow = self.value(known.rel).is_some_and(|rel| rel.split_ascii_whitespace().any(is_unendorsed));
         let start = self.links.hrefs.len();
-        push_decoded(href.trim_ascii(), &mut self.links.hrefs);
+        push_value(href.trim_ascii(), &mut self.links.hrefs);
         let href = Span::new(start, self.links.hrefs.len());
         let text_start = self.text.text.len();
         let text = Span::new(text_start, text_start);
@@ -535,32 +587,32 @@ impl<'s, 'a> Page<'s, 'a> {
     }
 
     /// What stands in a head: `<link>`, `<meta>`, `<base>`.
-    fn head(&mut self, tag: Tag, known: &Known<'s>) {
+    fn head(&mut self, tag: Tag, known: &Known) {
         let value = |value: &str| {
             let mut decoded = String::new();
-            push_decoded(value.trim_ascii(), &mut decoded);
+            push_value(value.trim_ascii(), &mut decoded);
             decoded
         };
-        match (tag, known) {
-            (Tag::Link, Known { rel: Some(rel), href, .. }) => {
+        let (rel, href, name) = (self.value(known.rel), self.value(known.href), self.value(known.name));
+        match tag {
+            Tag::Link => {
+                let Some(rel) = rel else { return };
                 self.frame.link(rel, href.unwrap_or(""));
                 let is_canonical = rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("canonical"));
                 if is_canonical && self.links.canonical.is_none() {
                     self.links.canonical = href.map(value);
                 }
             }
-            (Tag::Meta, Known { name: Some(name), .. }) => self.frame.meta(name),
-            (Tag::Base, Known { href: Some(href), .. }) if self.links.base.is_none() => {
-                self.links.base = Some(value(href));
+            Tag::Meta => {
+                if let Some(name) = name {
+                    self.frame.meta(name);
+                }
             }
-            _ => {}
+            _ => {
+                if self.links.base.is_none() {
+                    self.links.base = href.map(value);
+                }
+            }
         }
-    }
-}
-
-impl Output<'_> {
-    #[inline]
-    fn write(&mut self, run: &str, manner: Manner) {
-        self.writer.write(run, manner, self.text);
     }
 }

@@ -29,7 +29,7 @@ pub fn read_plain(source: &str, limits: &Limits, document: &mut Document) {
             continue;
         }
         paragraph.get_or_insert(text.len());
-        writer.write(line, manner, text);
+        writer.write(line, 0, len, manner, text);
         writer.line();
     }
     end(&mut paragraph, text, outline);

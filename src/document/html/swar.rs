@@ -58,6 +58,22 @@ fn word(bytes: &[u8], at: usize) -> u64 {
     }
 }
 
+/// Where `byte` stands next, from `at` on. What is near is found without a call, what is far by `memchr`.
+#[inline]
+pub(super) fn find(byte: u8, bytes: &[u8], mut at: usize) -> Option<usize> {
+    for _ in 0..NEAR_WORDS {
+        let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk()) else { break };
+        let marks = equal(u64::from_le_bytes(*chunk), byte);
+        if marks != 0 {
+            return Some(at + (marks.trailing_zeros() / 8) as usize);
+        }
+        at += 8;
+    }
+    memchr::memchr(byte, bytes.get(at..)?).map(|found| at + found)
+}
+
+const NEAR_WORDS: usize = 3;
+
 #[inline]
 pub(super) const fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'\x0C')

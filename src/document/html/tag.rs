@@ -39,6 +39,9 @@ pub(super) const UNSEEN: u32 = 1 << 14;
 /// Ends embedded SVG or MathML.
 pub(super) const BREAKOUT: u32 = 1 << 15;
 
+/// What is inside is no markup.
+pub(super) const RAW: u32 = 1 << 16;
+
 /// A block that ends paragraphs, as most do.
 const B: u32 = BLOCK | KEPT | SPECIAL | ENDS_P;
 
@@ -110,7 +113,7 @@ tags! {
     Hgroup "hgroup" B;
     Hr "hr" VOID | LINE | ENDS_P | BREAKOUT;
     Html "html" LINE | STRUCTURE;
-    Iframe "iframe" ATOM | UNSEEN;
+    Iframe "iframe" ATOM | UNSEEN | RAW;
     Image "image" VOID;
     Img "img" VOID | BREAKOUT;
     Input "input" VOID | ATOM;
@@ -127,41 +130,41 @@ tags! {
     Metadata "metadata" 0;
     Meter "meter" ATOM;
     Nav "nav" B | STRUCTURE;
-    Noembed "noembed" UNSEEN;
-    Noframes "noframes" UNSEEN;
+    Noembed "noembed" UNSEEN | RAW;
+    Noframes "noframes" UNSEEN | RAW;
     Object "object" ATOM | KEPT | SPECIAL | SCOPE;
     Ol "ol" B | STRUCTURE | LIST | BREAKOUT;
     Optgroup "optgroup" KEPT | UNSEEN;
     Option "option" KEPT | UNSEEN;
     P "p" B | BREAKOUT;
     Param "param" VOID;
-    Plaintext "plaintext" B | PRE;
+    Plaintext "plaintext" B | PRE | RAW;
     Pre "pre" B | PRE | BREAKOUT;
     Progress "progress" ATOM;
-    Script "script" UNSEEN;
+    Script "script" UNSEEN | RAW;
     Search "search" B | STRUCTURE;
     Section "section" B | STRUCTURE;
     Select "select" ATOM | KEPT | SPECIAL | SCOPE | UNSEEN;
     Source "source" VOID;
     Span "span" BREAKOUT;
-    Style "style" UNSEEN;
+    Style "style" UNSEEN | RAW;
     Summary "summary" B;
     Svg "svg" KEPT | ATOM;
     Table "table" B | SCOPE | TABLE | STRUCTURE | BREAKOUT;
     Tbody "tbody" LINE | KEPT | SPECIAL | PART;
     Td "td" BLOCK | KEPT | SPECIAL | SCOPE | PART;
     Template "template" KEPT | SPECIAL | SCOPE | TABLE | UNSEEN;
-    Textarea "textarea" ATOM | PRE;
+    Textarea "textarea" ATOM | PRE | RAW;
     Tfoot "tfoot" LINE | KEPT | SPECIAL | PART;
     Th "th" BLOCK | KEPT | SPECIAL | SCOPE | PART;
     Thead "thead" LINE | KEPT | SPECIAL | PART;
-    Title "title" 0;
+    Title "title" RAW;
     Tr "tr" BLOCK | KEPT | SPECIAL | PART;
     Track "track" VOID;
     Ul "ul" B | STRUCTURE | LIST | BREAKOUT;
     Video "video" ATOM;
     Wbr "wbr" VOID;
-    Xmp "xmp" B | PRE;
+    Xmp "xmp" B | PRE | RAW;
     // Inline elements that only end embedded SVG or MathML.
     B "b" BREAKOUT;
     Big "big" BREAKOUT;

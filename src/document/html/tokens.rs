@@ -11,7 +11,8 @@
 //! - Tokens are slices of the source in source order. (`tokens_lie_in_the_source_in_order`)
 
 use super::swar::{self, NAME, NAME_OR_EQUALS};
-use super::tag::Tag;
+use super::tag::{self, Tag};
+use crate::document::Span;
 use memchr::{memchr, memchr2};
 
 /// One token of a source.
@@ -22,36 +23,27 @@ pub enum Token<'s> {
     /// Text in which nothing is an entity: that of scripts, styles and the like, and CDATA sections.
     Raw(&'s str),
     /// A start tag; its attributes are [`Tokens::attributes`] until the next token.
-    Start(TagToken<'s>),
+    Start(TagToken),
     /// An end tag.
-    End(TagToken<'s>),
+    End(TagToken),
     /// A comment, and what the standard reads as one (`<?…>`, `<!…>`, `</ …>`): the text inside.
     Comment(&'s str),
     /// A doctype: the text after that word.
     Doctype(&'s str),
 }
 
-/// A start or end tag.
+/// A start or end tag, as places in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TagToken<'s> {
-    /// The element.
-    pub tag: Tag,
+pub struct TagToken {
     /// The name in lower case, packed: equal for equal names.
     pub key: u64,
-    /// From `<` to `>`.
-    pub source: &'s str,
-    /// The length of the name.
-    pub name_len: u32,
+    /// From `<` to after `>`.
+    pub span: Span,
+    name_len: u32,
+    /// The element.
+    pub tag: Tag,
     /// Whether it ends in `/>`.
     pub self_closing: bool,
-}
-
-impl<'s> TagToken<'s> {
-    /// The name as written.
-    pub fn name(&self) -> &'s str {
-        let start = if self.source.as_bytes()[1] == b'/' { 2 } else { 1 };
-        &self.source[start..start + self.name_len as usize]
-    }
 }
 
 /// An attribute of a start tag, as places in the source.
@@ -78,10 +70,34 @@ pub enum Mode {
     Plaintext,
 }
 
+/// What [`Tokens::step`] has come to; the particulars stand in the tokenizer, since an enum that holds them is written
+/// to memory and read back for every tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// `self.text`
+    Text,
+    /// `self.text`
+    Raw,
+    /// `self.tag`
+    Start,
+    /// `self.tag`
+    End,
+    /// `self.text`
+    Comment,
+    /// `self.text`
+    Doctype,
+    /// The source has ended.
+    Done,
+}
+
 /// The tokens of a source. Not an [`Iterator`], since the attributes belong to the newest token alone.
 pub struct Tokens<'s> {
     source: &'s str,
     at: usize,
+    /// The text of the newest token.
+    pub(super) text: (usize, usize),
+    /// The newest tag.
+    pub(super) tag: TagToken,
     mode: Mode,
     cdata: bool,
     attributes: Vec<Attribute>,
@@ -102,6 +118,8 @@ impl<'s> Tokens<'s> {
         Self {
             source,
             at: 0,
+            text: (0, 0),
+            tag: TagToken { key: 0, span: Span::default(), name_len: 0, tag: Tag::Other, self_closing: false },
             mode: Mode::Data,
             cdata: false,
             attributes: buffer,
@@ -136,6 +154,18 @@ impl<'s> Tokens<'s> {
         &self.attributes
     }
 
+    /// A tag as written, from `<` to `>`.
+    pub fn tag_source(&self, tag: &TagToken) -> &'s str {
+        &self.source[tag.span.range()]
+    }
+
+    /// A tag's name as written.
+    pub fn tag_name(&self, tag: &TagToken) -> &'s str {
+        let source = self.tag_source(tag);
+        let start = if source.as_bytes()[1] == b'/' { 2 } else { 1 };
+        &source[start..start + tag.name_len as usize]
+    }
+
     /// An attribute's name as written.
     pub fn attribute_name(&self, attribute: &Attribute) -> &'s str {
         &self.source[attribute.name.0 as usize..attribute.name.1 as usize]
@@ -151,13 +181,30 @@ impl<'s> Tokens<'s> {
     #[expect(clippy::should_implement_trait, reason = "an iterator could not lend the attributes")]
     #[inline]
     pub fn next(&mut self) -> Option<Token<'s>> {
+        let step = self.step();
+        let text = &self.source[self.text.0..self.text.1];
+        Some(match step {
+            Step::Text => Token::Text(text),
+            Step::Raw => Token::Raw(text),
+            Step::Start => Token::Start(self.tag),
+            Step::End => Token::End(self.tag),
+            Step::Comment => Token::Comment(text),
+            Step::Doctype => Token::Doctype(text),
+            Step::Done => return None,
+        })
+    }
+
+    /// Goes to the next token.
+    #[inline(always)]
+    pub(super) fn step(&mut self) -> Step {
         if self.at >= self.source.len() {
-            return None;
+            return Step::Done;
         }
-        if self.mode != Mode::Data
-            && let Some(token) = self.raw()
-        {
-            return Some(token);
+        if self.mode != Mode::Data {
+            let step = self.raw();
+            if step != Step::Done {
+                return step;
+            }
         }
         self.data()
     }
@@ -167,15 +214,16 @@ impl<'s> Tokens<'s> {
         self.source.as_bytes().get(at).copied().unwrap_or(0)
     }
 
-    fn data(&mut self) -> Option<Token<'s>> {
+    #[inline(always)]
+    fn data(&mut self) -> Step {
         let bytes = self.source.as_bytes();
         let mut start = self.at;
         let mut from = start;
         loop {
             let open = match bytes.get(from) {
                 Some(b'<') => from,
-                Some(_) => match memchr(b'<', &bytes[from..]) {
-                    Some(found) => from + found,
+                Some(_) => match swar::find(b'<', bytes, from) {
+                    Some(found) => found,
                     None => break,
                 },
                 None => break,
@@ -192,67 +240,66 @@ impl<'s> Tokens<'s> {
             }
             if open > start {
                 self.at = open;
-                return Some(Token::Text(&self.source[start..open]));
+                self.text = (start, open);
+                return Step::Text;
             }
-            match next {
-                b'!' => return Some(self.declaration(open)),
-                b'?' => return Some(self.bogus_comment(open + 1)),
+            let is_end = match next {
+                b'!' => return self.declaration(open),
+                b'?' => return self.bogus_comment(open + 1),
                 b'/' => match bytes[open + 2] {
-                    b'a'..=b'z' | b'A'..=b'Z' => return self.end_tag(open),
+                    b'a'..=b'z' | b'A'..=b'Z' => true,
                     // `</>` is nothing at all.
                     b'>' => {
                         start = open + 3;
                         from = start;
+                        continue;
                     }
-                    _ => return Some(self.bogus_comment(open + 2)),
+                    _ => return self.bogus_comment(open + 2),
                 },
-                _ => return self.start_tag(open),
-            }
+                _ => false,
+            };
+            return self.read_tag(open, is_end);
         }
         self.at = bytes.len();
-        (start < bytes.len()).then(|| Token::Text(&self.source[start..]))
-    }
-
-    #[inline]
-    fn start_tag(&mut self, open: usize) -> Option<Token<'s>> {
-        self.attributes.clear();
-        let token = self.tag(open, open + 1)?;
-        self.mode = match token.tag {
-            Tag::Title | Tag::Textarea => Mode::Rcdata(token.tag),
-            Tag::Style | Tag::Xmp | Tag::Iframe | Tag::Noembed | Tag::Noframes => Mode::Rawtext(token.tag),
-            Tag::Script => Mode::Script,
-            Tag::Plaintext => Mode::Plaintext,
-            _ => Mode::Data,
-        };
-        Some(Token::Start(token))
-    }
-
-    #[inline]
-    fn end_tag(&mut self, open: usize) -> Option<Token<'s>> {
-        self.mode = Mode::Data;
-        let token = self.tag(open, open + 2)?;
-        self.attributes.clear();
-        Some(Token::End(token))
+        self.text = (start, bytes.len());
+        if start < bytes.len() { Step::Text } else { Step::Done }
     }
 
     /// Reads a tag from its name on. A tag that the source ends in is none: the rest is dropped, as browsers do.
-    #[inline]
-    fn tag(&mut self, open: usize, name_at: usize) -> Option<TagToken<'s>> {
+    #[inline(always)]
+    fn read_tag(&mut self, open: usize, is_end: bool) -> Step {
         let bytes = self.source.as_bytes();
+        let name_at = open + 1 + usize::from(is_end);
+        self.attributes.clear();
         let (name_end, key) = swar::name::<NAME>(bytes, name_at);
-        let (end, self_closing) =
-            if self.byte(name_end) == b'>' { (name_end + 1, false) } else { self.read_attributes(name_end)? };
+        let (mut end, mut self_closing) = (name_end + 1, false);
+        if self.byte(name_end) != b'>' {
+            match self.read_attributes(name_end) {
+                Some(found) => (end, self_closing) = found,
+                None => return Step::Done,
+            }
+        }
         self.at = end;
-        Some(TagToken {
-            tag: Tag::of(key),
-            key,
-            source: &self.source[open..end],
-            name_len: (name_end - name_at) as u32,
-            self_closing,
-        })
+        let tag = Tag::of(key);
+        let span = Span { start: open as u32, end: end as u32 };
+        self.tag = TagToken { key, span, name_len: (name_end - name_at) as u32, tag, self_closing };
+        self.mode = Mode::Data;
+        if is_end {
+            return Step::End;
+        }
+        if tag.is(tag::RAW) {
+            self.mode = match tag {
+                Tag::Title | Tag::Textarea => Mode::Rcdata(tag),
+                Tag::Script => Mode::Script,
+                Tag::Plaintext => Mode::Plaintext,
+                _ => Mode::Rawtext(tag),
+            };
+        }
+        Step::Start
     }
 
     /// Reads the attributes of a tag; the place after its `>`, and whether a `/` stands before that.
+    #[inline(never)]
     fn read_attributes(&mut self, mut at: usize) -> Option<(usize, bool)> {
         let bytes = self.source.as_bytes();
         loop {
@@ -293,7 +340,7 @@ impl<'s> Tokens<'s> {
             }
             match quote {
                 b'"' | b'\'' => {
-                    let end = memchr(quote, &bytes[at + 1..]).map_or(bytes.len(), |found| at + 1 + found);
+                    let end = swar::find(quote, bytes, at + 1).unwrap_or(bytes.len());
                     value = (at + 1, end);
                     at = end + 1;
                 }
@@ -314,30 +361,31 @@ impl<'s> Tokens<'s> {
     }
 
     /// What starts with `<!`.
-    fn declaration(&mut self, open: usize) -> Token<'s> {
+    fn declaration(&mut self, open: usize) -> Step {
         let bytes = self.source.as_bytes();
         let rest = &bytes[open + 2..];
         if rest.starts_with(b"--") {
             return self.comment(open + 4);
         }
+        let start = open + 9;
         if rest.len() >= 7 && rest[..7].eq_ignore_ascii_case(b"doctype") {
-            let start = open + 9;
             let end = memchr(b'>', &bytes[start..]).map_or(bytes.len(), |found| start + found);
             self.at = end + 1;
-            return Token::Doctype(&self.source[start..end]);
+            self.text = (start, end);
+            return Step::Doctype;
         }
         if self.cdata && rest.starts_with(b"[CDATA[") {
-            let start = open + 9;
             let found = memchr::memmem::find(&bytes[start..], b"]]>");
             let end = found.map_or(bytes.len(), |found| start + found);
             self.at = end + 3;
-            return Token::Raw(&self.source[start..end]);
+            self.text = (start, end);
+            return Step::Raw;
         }
         self.bogus_comment(open + 2)
     }
 
     /// A comment whose text starts at `start`. It ends at `-->`, whose dashes may be those of `<!--`, or at `--!>`.
-    fn comment(&mut self, start: usize) -> Token<'s> {
+    fn comment(&mut self, start: usize) -> Step {
         let bytes = self.source.as_bytes();
         let mut from = start;
         while let Some(found) = memchr(b'>', &bytes[from..]) {
@@ -351,35 +399,41 @@ impl<'s> Tokens<'s> {
                 continue;
             };
             self.at = close + 1;
-            return Token::Comment(&self.source[start..end.max(start)]);
+            self.text = (start, end.max(start));
+            return Step::Comment;
         }
         self.at = bytes.len();
-        Token::Comment(&self.source[start..])
+        // What might have become the end is not part of it.
+        let cut =
+            [&b"--!"[..], b"--", b"-"].iter().find(|end| bytes[start..].ends_with(end)).map_or(0, |end| end.len());
+        self.text = (start, bytes.len() - cut);
+        Step::Comment
     }
 
     /// What is read as a comment up to the next `>`.
-    fn bogus_comment(&mut self, start: usize) -> Token<'s> {
+    fn bogus_comment(&mut self, start: usize) -> Step {
         let bytes = self.source.as_bytes();
         let end = memchr(b'>', &bytes[start..]).map_or(bytes.len(), |found| start + found);
         self.at = end + 1;
-        Token::Comment(&self.source[start..end])
+        self.text = (start, end);
+        Step::Comment
     }
 
-    /// The text up to the end tag of a raw element, or `None` where that end tag is next.
-    fn raw(&mut self) -> Option<Token<'s>> {
+    /// The text up to the end tag of a raw element, or `Done` where that end tag is next.
+    fn raw(&mut self) -> Step {
         let start = self.at;
-        let (tag, end) = match self.mode {
-            Mode::Data => return None,
-            Mode::Plaintext => (Tag::Plaintext, self.source.len()),
-            Mode::Script => (Tag::Script, self.script_end(start)),
-            Mode::Rcdata(tag) | Mode::Rawtext(tag) => (tag, self.raw_end(start, tag.name())),
+        let end = match self.mode {
+            Mode::Data => start,
+            Mode::Plaintext => self.source.len(),
+            Mode::Script => self.script_end(start),
+            Mode::Rcdata(tag) | Mode::Rawtext(tag) => self.raw_end(start, tag.name()),
         };
         if end == start {
-            return None;
+            return Step::Done;
         }
         self.at = end;
-        let text = &self.source[start..end];
-        Some(if matches!(tag, Tag::Title | Tag::Textarea) { Token::Text(text) } else { Token::Raw(text) })
+        self.text = (start, end);
+        if matches!(self.mode, Mode::Rcdata(_)) { Step::Text } else { Step::Raw }
     }
 
     /// Where the end tag of `name` starts, or the end of the source.
@@ -444,7 +498,7 @@ mod tests {
                 Token::Text(text) => short.push_str(text),
                 Token::Raw(text) => short.push_str(&format!("{{{text}}}")),
                 Token::Start(tag) => {
-                    short.push_str(&format!("<{}", tag.name()));
+                    short.push_str(&format!("<{}", tokens.tag_name(&tag)));
                     for attribute in tokens.attributes() {
                         short.push_str(&format!(" {}", tokens.attribute_name(attribute)));
                         if !tokens.value(attribute).is_empty() {
@@ -453,7 +507,7 @@ mod tests {
                     }
                     short.push_str(if tag.self_closing { "/>" } else { ">" });
                 }
-                Token::End(tag) => short.push_str(&format!("</{}>", tag.name())),
+                Token::End(tag) => short.push_str(&format!("</{}>", tokens.tag_name(&tag))),
                 Token::Comment(text) => short.push_str(&format!("<!{text}>")),
                 Token::Doctype(text) => short.push_str(&format!("<!doctype{text}>")),
             }
@@ -545,7 +599,7 @@ mod tests {
             while let Some(token) = tokens.next() {
                 let text = match token {
                     Token::Text(text) | Token::Raw(text) | Token::Comment(text) | Token::Doctype(text) => text,
-                    Token::Start(tag) | Token::End(tag) => tag.source,
+                    Token::Start(tag) | Token::End(tag) => tokens.tag_source(&tag),
                 };
                 prop_assert!(text.as_ptr() as usize >= end);
                 end = text.as_ptr() as usize + text.len();

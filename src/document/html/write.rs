@@ -61,50 +61,70 @@ impl Writer {
         self.gap = self.gap.max(Gap::Line);
     }
 
-    /// Writes a run of text.
-    pub(super) fn write(&mut self, run: &str, manner: Manner, out: &mut String) {
-        let bytes = run.as_bytes();
-        let mut at = 0;
-        while at < bytes.len() && !self.full {
-            let end = plain_end(bytes, at);
-            if end > at {
-                self.push(&run[at..end], out);
-                at = end;
+    /// Writes the run of text at `start..end` of `source`. What stands after it is read along, but not written.
+    #[inline]
+    pub(super) fn write(&mut self, source: &str, start: usize, end: usize, manner: Manner, out: &mut String) {
+        let bytes = source.as_bytes();
+        let mut at = start;
+        while at < end && !self.full {
+            let byte = bytes[at];
+            if byte <= b' ' {
+                at = self.pass_space(&bytes[..end], at, manner);
                 continue;
             }
-            match bytes[at] {
-                b'\n' | b'\r' if manner.lines => {
-                    self.line();
-                    at += 1;
-                }
-                b' ' | b'\t'..=b'\r' => {
-                    self.space();
-                    at += 1;
-                }
-                b'&' => match entities::decoded(&bytes[at..], Place::Text).filter(|_| manner.entities) {
-                    Some((Decoded::Name(characters), len)) => {
-                        characters.chars().for_each(|character| self.push_char(character, manner, out));
-                        at += len;
-                    }
-                    Some((Decoded::Char(character), len)) => {
-                        self.push_char(character, manner, out);
-                        at += len;
-                    }
-                    None => {
-                        self.push("&", out);
-                        at += 1;
-                    }
-                },
-                _ => {
-                    let character = run[at..].chars().next().expect("the run has not ended");
-                    self.push_char(character, manner, out);
-                    at += character.len_utf8();
-                }
+            let plain = plain_end(bytes, at, end);
+            if plain > at {
+                self.push(&source[at..plain], out);
+                at = plain;
+            } else {
+                at += self.write_special(&source[at..end], manner, out);
             }
         }
     }
 
-    #[cold]
+    /// Passes over white space and control characters; the place after them.
+    #[inline]
+    fn pass_space(&mut self, bytes: &[u8], mut at: usize, manner: Manner) -> usize {
+        let start = at;
+        let mut n_controls = 0;
+        while let Some(&byte) = bytes.get(at)
+            && byte <= b' '
+        {
+            n_controls += usize::from(!matches!(byte, b' ' | b'\t'..=b'\r'));
+            at += 1;
+        }
+        if n_controls < at - start {
+            let is_line = manner.lines && bytes[start..at].iter().any(|byte| matches!(byte, b'\n' | b'\r'));
+            if is_line { self.line() } else { self.space() }
+        }
+        self.n_invisible += n_controls;
+        at
+    }
+
+    /// Writes the character or entity at the start of `rest`; its length.
+    fn write_special(&mut self, rest: &str, manner: Manner, out: &mut String) -> usize {
+        if rest.as_bytes()[0] == b'&' {
+            match entities::decoded(rest.as_bytes(), Place::Text).filter(|_| manner.entities) {
+                Some((Decoded::Name(characters), len)) => {
+                    characters.chars().for_each(|character| self.push_char(character, manner, out));
+                    len
+                }
+                Some((Decoded::Char(character), len)) => {
+                    self.push_char(character, manner, out);
+                    len
+                }
+                None => {
+                    self.push("&", out);
+                    1
+                }
+            }
+        } else {
+            let character = rest.chars().next().expect("the run has not ended");
+            self.push_char(character, manner, out);
+            character.len_utf8()
+        }
+    }
+
     fn push_char(&mut self, character: char, manner: Manner, out: &mut String) {
         if character == '\n' && manner.lines {
             self.line();
@@ -159,46 +179,48 @@ pub(super) fn written(text: &str, start: usize) -> Option<Span> {
     Some(Span::new(start + usize::from(matches!(first, b' ' | b'\n')), text.len()))
 }
 
-/// Where the stretch that can be written as it is ends: before white space that is not one single space, before `&`,
-/// control characters, and the lead bytes of characters that are white space or invisible.
+/// Where the stretch from `start` that can be written as it is ends: at `end`, or before white space that is not one
+/// single space, `&`, control characters, and characters that are white space or invisible.
 #[inline]
-fn plain_end(bytes: &[u8], start: usize) -> usize {
-    if bytes[start] <= b' ' {
-        return start;
-    }
+fn plain_end(bytes: &[u8], start: usize, end: usize) -> usize {
     // `spaced`: the byte before is a space.
     let (mut at, mut spaced) = (start, false);
-    loop {
-        // Eight bytes of ASCII at a time.
-        while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+    while at < end {
+        // Eight bytes of ASCII at a time, even if the run ends among them.
+        if let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
             let word = u64::from_le_bytes(*chunk);
             let spaces = equal(word, b' ');
             let before = spaces << 8 | u64::from(spaced) << 7;
             let marks = below(word, b' ') | equal(word, b'&') | equal(word, 0x7F) | word & HIGHS | spaces & before;
-            if marks != 0 {
-                let n = (marks.trailing_zeros() / 8) as usize;
+            let n = (marks.trailing_zeros() / 8) as usize;
+            if n > 0 {
                 at += n;
-                spaced = if n == 0 { spaced } else { bytes[at - 1] == b' ' };
-                break;
+                if at >= end {
+                    break;
+                }
+                spaced = bytes[at - 1] == b' ';
+                if n == 8 {
+                    continue;
+                }
             }
-            spaced = chunk[7] == b' ';
-            at += 8;
         }
-        // One byte at a time: the rest, and what the words above do not tell apart.
-        loop {
-            let Some(&byte) = bytes.get(at) else { return at - usize::from(spaced) };
-            match CLASSES[byte as usize] {
-                PLAIN => spaced = false,
-                SPACE if !spaced => spaced = true,
-                LEAD if !is_special(bytes, at) => spaced = false,
-                _ => return at - usize::from(spaced),
+        // What the words do not tell apart, and the end of the source.
+        let byte = bytes[at];
+        match CLASSES[byte as usize] {
+            PLAIN => spaced = false,
+            SPACE if !spaced => spaced = true,
+            LEAD if !is_special(bytes, at) => spaced = false,
+            _ => return at - usize::from(spaced),
+        }
+        at += 1;
+        while byte >= 0x80 && at < end && bytes[at] >= 0x80 {
+            if CLASSES[bytes[at] as usize] == LEAD && is_special(bytes, at) {
+                return at;
             }
             at += 1;
-            if byte < 0x80 {
-                break;
-            }
         }
     }
+    end - usize::from(bytes[end - 1] == b' ')
 }
 
 const HIGHS: u64 = 0x8080_8080_8080_8080;
@@ -216,8 +238,8 @@ static CLASSES: [u8; 256] = {
         classes[byte] = match byte as u8 {
             b' ' => SPACE,
             0..b' ' | b'&' | 0x7F => OTHER,
-            // U+0080-00BF; 0340-037F; 0600-063F; 1000-1FFF; 2000-2FFF; 3000-3FFF; F000-FFFF; above U+FFFF.
-            0xC2 | 0xCD | 0xD8 | 0xE1..=0xE3 | 0xEF | 0xF0..=0xF4 => LEAD,
+            // U+0080-00BF; 0340-037F; 0600-063F; 1000-3FFF; F000-FFFF; 10000-3FFFF; C0000-FFFFF.
+            0xC2 | 0xCD | 0xD8 | 0xE1..=0xE3 | 0xEF | 0xF0 | 0xF3 => LEAD,
             _ => PLAIN,
         };
         byte += 1;
@@ -225,22 +247,30 @@ static CLASSES: [u8; 256] = {
     classes
 };
 
-/// Whether the character that starts `at`, with one of the lead bytes, is white space or not to be seen.
+/// Whether the character that starts `at`, with one of the lead bytes, is white space or not to be seen: what
+/// [`char::is_whitespace`] and [`sight`] say, on bytes.
 #[inline]
 fn is_special(bytes: &[u8], at: usize) -> bool {
-    // Most of these three rows are ordinary letters: Kana, Greek extended, punctuation beyond the dashes.
-    match (bytes[at], bytes.get(at + 1), bytes.get(at + 2)) {
-        (0xE3, Some(0x81..=0x84 | 0x86..), _) => false,
-        (0xE3, Some(0x80), Some(third)) => *third == 0x80,
-        (0xEF, Some(0xBC..=0xBD), _) => false,
-        _ => {
-            let rest = &bytes[at..bytes.len().min(at + 4)];
-            let character = std::str::from_utf8(rest).map_or_else(
-                |error| std::str::from_utf8(&rest[..error.valid_up_to()]).ok().and_then(|text| text.chars().next()),
-                |text| text.chars().next(),
-            );
-            character.is_none_or(|character| character.is_whitespace() || sight(character) != Sight::Visible)
-        }
+    let byte = |i: usize| bytes.get(at + i).copied().unwrap_or(0);
+    match (bytes[at], byte(1)) {
+        (0xC2, second) => second <= 0xA0 || second == 0xAD,
+        (0xCD, second) => second == 0x8F,
+        (0xD8, second) => second == 0x9C,
+        (0xE1, 0x85) => matches!(byte(2), 0x9F | 0xA0),
+        (0xE1, 0x9A) => byte(2) == 0x80,
+        (0xE1, 0x9E) => matches!(byte(2), 0xB4 | 0xB5),
+        (0xE1, 0xA0) => matches!(byte(2), 0x8B..=0x8F),
+        (0xE2, 0x80) => matches!(byte(2), 0x80..=0x8F | 0xA8..=0xAF),
+        (0xE2, 0x81) => matches!(byte(2), 0x9F..=0xAF),
+        (0xE3, 0x80) => byte(2) == 0x80,
+        (0xE3, 0x85) => byte(2) == 0xA4,
+        (0xEF, 0xB8) => byte(2) <= 0x8F,
+        (0xEF, 0xBB) => byte(2) == 0xBF,
+        (0xEF, 0xBE) => byte(2) == 0xA0,
+        (0xEF, 0xBF) => matches!(byte(2), 0xB9..=0xBB),
+        (0xF0, 0x9D) => byte(2) == 0x85 && matches!(byte(3), 0xB3..=0xBA),
+        (0xF3, 0xA0) => byte(2) <= 0x86 || (byte(2) == 0x87 && byte(3) <= 0xAF),
+        _ => false,
     }
 }
 
@@ -292,7 +322,7 @@ mod tests {
 
     fn text(runs: &[&str], manner: Manner) -> String {
         let (mut writer, mut out) = (Writer::new("", usize::MAX), String::new());
-        runs.iter().for_each(|run| writer.write(run, manner, &mut out));
+        runs.iter().for_each(|run| writer.write(run, 0, run.len(), manner, &mut out));
         out
     }
 
@@ -315,9 +345,20 @@ mod tests {
     }
 
     #[test]
+    fn every_character_is_plain_or_special() {
+        for character in (0x80..=char::MAX as u32).filter_map(char::from_u32) {
+            let special = character.is_whitespace() || sight(character) != Sight::Visible;
+            let text = character.to_string();
+            let found = CLASSES[text.as_bytes()[0] as usize] == LEAD && is_special(text.as_bytes(), 0);
+            assert_eq!(found, special, "{character:?} {:X}", character as u32);
+        }
+    }
+
+    #[test]
     fn invisible_characters_are_dropped_and_counted() {
         let (mut writer, mut out) = (Writer::new("", usize::MAX), String::new());
-        writer.write("v\u{200B}i\u{AD}a\u{202E}&#8203;&shy;\u{FEFF}\0x \u{2066} y ☺\u{FE0F}\u{2019}", TEXT, &mut out);
+        let source = "v\u{200B}i\u{AD}a\u{202E}&#8203;&shy;\u{FEFF}\0x \u{2066} y ☺\u{FE0F}\u{2019}";
+        writer.write(source, 0, source.len(), TEXT, &mut out);
         assert_eq!(out, "viax y ☺\u{2019}");
         assert_eq!(writer.n_invisible, 8);
     }
@@ -326,7 +367,7 @@ mod tests {
     fn text_is_cut_at_its_limit() {
         for bytes_max in 0..12 {
             let (mut writer, mut out) = (Writer::new("", bytes_max), String::new());
-            writer.write("aé b  日cd", TEXT, &mut out);
+            writer.write("aé b  日cd", 0, "aé b  日cd".len(), TEXT, &mut out);
             assert!(out.len() <= bytes_max, "{out}");
             assert!("aé b 日cd".starts_with(&out) && !out.ends_with(' '), "{out}");
             assert_eq!(writer.full, out.len() < "aé b 日cd".len());
@@ -348,6 +389,18 @@ mod tests {
             1 => any::<String>(),
         ];
         prop::collection::vec(prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat()), 0..5)
+    }
+
+    #[test]
+    fn a_run_ends_inside_its_source() {
+        let source = "one two&amp;  three\u{200B}é four";
+        for start in (0..source.len()).filter(|&at| source.is_char_boundary(at)) {
+            for end in (start..=source.len()).filter(|&at| source.is_char_boundary(at)) {
+                let (mut writer, mut out) = (Writer::new("", usize::MAX), String::new());
+                writer.write(source, start, end, TEXT, &mut out);
+                assert_eq!(out, text(&[&source[start..end]], TEXT));
+            }
+        }
     }
 
     proptest! {
