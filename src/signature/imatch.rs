@@ -136,76 +136,103 @@ fn origin(value: &str, read: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<Or
 /// Signs bags of terms; keeps its buffers.
 pub struct Matcher {
     lexicons: Arc<Lexicons>,
-    /// The terms above the band, the least rare first.
+    sorted_out: SortedOut,
+}
+
+/// The terms of one text that the lexicon holds.
+#[derive(Default)]
+struct SortedOut {
+    /// In the band: their hashes, mixed with the key ...
+    mixed: Vec<u64>,
+    /// ... and the copies that hold them.
+    kept: Vec<Copies>,
+    /// Above the band.
     rare: Vec<(Rarity, u64)>,
 }
 
 impl Matcher {
     /// A matcher with the given lexicons.
     pub fn new(lexicons: Arc<Lexicons>) -> Self {
-        Self { lexicons, rare: Vec::new() }
+        Self { lexicons, sorted_out: SortedOut::default() }
     }
 
     /// The signature of a text with these terms (hashed with the key of words, each once, in any order), if the lexicon
     /// holds enough of them.
     pub fn sign(&mut self, terms: &[u64], kind: Kind, unspaced: bool) -> Option<IMatch> {
-        let Self { lexicons, rare } = self;
-        let table = lexicons.table(kind, unspaced);
-        signed(terms, table, lexicons.settings.terms_min.get() as u32, lexicons.keys.imatch, rare)
+        let Lexicons { settings, keys, .. } = &*self.lexicons;
+        let table = self.lexicons.table(kind, unspaced);
+        self.sorted_out.signed(terms, table, settings.terms_min.get() as u32, keys.imatch)
     }
 }
 
-fn signed(terms: &[u64], table: &Table, terms_min: u32, key: u64, rare: &mut Vec<(Rarity, u64)>) -> Option<IMatch> {
-    let n_copies = table.n_copies();
-    let mut whole = Sum::default();
-    let mut copies = [Sum::default(); COPIES_MAX];
-    let copies = &mut copies[..n_copies];
-    rare.clear();
-    for &term in terms {
-        match table.place(term) {
-            Some(Place::Band(kept)) => {
-                let mixed = mix(term, key);
-                whole.add(mixed);
-                for (index, copy) in copies.iter_mut().enumerate() {
-                    copy.add_where(mixed, kept, index);
-                }
-            }
-            Some(Place::Above(rarity)) => rare.push((rarity, term)),
-            None => {}
+impl SortedOut {
+    fn signed(&mut self, terms: &[u64], table: &Table, terms_min: u32, key: u64) -> Option<IMatch> {
+        self.fill(terms, table, key);
+        if self.mixed.len() + self.rare.len() < terms_min as usize {
+            return None;
         }
-    }
-    if whole.n_terms as usize + rare.len() < terms_min as usize {
-        return None;
-    }
-    // The copies hold fewer terms than the whole: if none of them is thin, nothing is.
-    if whole.n_terms < terms_min || copies.iter().any(|copy| copy.n_terms < terms_min) {
-        fill_up(&mut whole, copies, rare, terms_min, table, key);
-    }
-    let LexiconId(lexicon) = table.id();
-    let coordinate = |(index, sum): (usize, &Sum)| {
-        (sum.n_terms >= terms_min).then(|| {
+        let n_copies = table.n_copies();
+        let mut sums = [Sum::default(); COPIES_MAX + 1];
+        let sums = &mut sums[..=n_copies];
+        let (whole, copies) = sums.split_first_mut().expect("the whole lexicon has a sum");
+        *whole = self.sum(|_| 1);
+        for (index, sum) in copies.iter_mut().enumerate() {
+            *sum = self.sum(|kept| kept.bit(index));
+        }
+        if sums.iter().any(|sum| sum.n_terms < terms_min) {
+            self.rare.sort_unstable();
+            fill_up(sums, &self.rare, terms_min, table, key);
+        }
+        let LexiconId(lexicon) = table.id();
+        let coordinate = |(index, sum): (usize, &Sum)| {
             let place = mix(lexicon ^ index as u64, key);
-            mix(mix(sum.bits, u64::from(sum.n_terms)), place)
-        })
-    };
-    let coordinates = std::iter::once(&whole).chain(copies.iter()).enumerate().map(coordinate).collect();
-    Some(IMatch { lexicon: table.id(), coordinates, n_terms: whole.n_terms })
+            (sum.n_terms >= terms_min).then(|| mix(mix(sum.bits, u64::from(sum.n_terms)), place))
+        };
+        let coordinates = sums.iter().enumerate().map(coordinate).collect();
+        Some(IMatch { lexicon: table.id(), coordinates, n_terms: sums[0].n_terms })
+    }
+
+    fn fill(&mut self, terms: &[u64], table: &Table, key: u64) {
+        self.mixed.clear();
+        self.kept.clear();
+        self.rare.clear();
+        for &term in terms {
+            match table.place(term) {
+                Some(Place::Band(kept)) => {
+                    self.mixed.push(mix(term, key));
+                    self.kept.push(kept);
+                }
+                Some(Place::Above(rarity)) => self.rare.push((rarity, term)),
+                None => {}
+            }
+        }
+    }
+
+    /// The sum of the terms in the band that `has` gives 1 for. Without a branch, since which terms a copy has dropped is as
+    /// good as a coin, and over plain columns, so that several terms are added at once.
+    fn sum(&self, has: impl Fn(Copies) -> u64) -> Sum {
+        let (mut bits, mut n_terms) = (0u64, 0u64);
+        for (mixed, kept) in self.mixed.iter().zip(&self.kept) {
+            let bit = has(*kept);
+            bits = bits.wrapping_add(mixed & bit.wrapping_neg());
+            n_terms += bit;
+        }
+        Sum { bits, n_terms: n_terms as u32 }
+    }
 }
 
-/// Adds terms above the band, the least rare first and of equal ones that with the lower hash, to every coordinate
-/// that has too few, until it has enough.
-fn fill_up(whole: &mut Sum, copies: &mut [Sum], rare: &mut [(Rarity, u64)], terms_min: u32, table: &Table, key: u64) {
-    rare.sort_unstable();
-    for &(_, term) in rare.iter() {
+/// Adds `rare` terms, the least rare first and of equal ones that with the lower hash, to every coordinate that has
+/// too few, until it has enough.
+fn fill_up(sums: &mut [Sum], rare: &[(Rarity, u64)], terms_min: u32, table: &Table, key: u64) {
+    for &(_, term) in rare {
         let (mixed, kept) = (mix(term, key), table.copies(term));
-        let mut thin = whole.n_terms < terms_min;
-        if thin {
-            whole.add(mixed);
-        }
-        for (index, copy) in copies.iter_mut().enumerate() {
-            if copy.n_terms < terms_min {
+        let mut thin = false;
+        for (index, sum) in sums.iter_mut().enumerate() {
+            if sum.n_terms < terms_min {
                 thin = true;
-                copy.add_where(mixed, kept, index);
+                let bit = index.checked_sub(1).map_or(1, |copy| kept.bit(copy));
+                sum.bits = sum.bits.wrapping_add(mixed & bit.wrapping_neg());
+                sum.n_terms += bit as u32;
             }
         }
         if !thin {
@@ -215,26 +242,10 @@ fn fill_up(whole: &mut Sum, copies: &mut [Sum], rare: &mut [(Rarity, u64)], term
 }
 
 /// A bag of terms, whatever their order: the sum of their mixed hashes, which nobody without the key can steer.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     bits: u64,
     n_terms: u32,
-}
-
-impl Sum {
-    #[inline]
-    fn add(&mut self, mixed: u64) {
-        self.bits = self.bits.wrapping_add(mixed);
-        self.n_terms += 1;
-    }
-
-    /// Adds without a branch: which terms a copy drops is as good as a coin.
-    #[inline]
-    fn add_where(&mut self, mixed: u64, kept: Copies, index: usize) {
-        let ones = kept.all_ones(index);
-        self.bits = self.bits.wrapping_add(mixed & ones);
-        self.n_terms += (ones & 1) as u32;
-    }
 }
 
 #[cfg(test)]
@@ -276,7 +287,7 @@ mod tests {
 
     fn sign(terms: &[&str]) -> Option<IMatch> {
         let hashes: Vec<u64> = terms.iter().map(|term| hash(term)).collect();
-        signed(&hashes, &table(), TERMS_MIN, KEY, &mut Vec::new())
+        SortedOut::default().signed(&hashes, &table(), TERMS_MIN, KEY)
     }
 
     /// The slow and obvious version: for each coordinate the sorted list of the terms it keeps, spelled out.

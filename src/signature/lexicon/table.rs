@@ -12,7 +12,8 @@
 use super::{Lexicon, LexiconId};
 use crate::config::Band;
 use crate::signature::keyed::{Keys, mix};
-use crate::text::words;
+use crate::text::words::{self, WordKey};
+use std::cmp::Reverse;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The randomised copies that one table can hold: a bit each, and one bit to tell the band from the rest.
@@ -23,16 +24,10 @@ pub const COPIES_MAX: usize = 63;
 pub struct Copies(u64);
 
 impl Copies {
-    /// Whether copy `index` holds the term.
+    /// 1 if copy `index` holds the term, else 0.
     #[inline]
-    pub fn has(self, index: usize) -> bool {
-        self.0 >> index & 1 == 1
-    }
-
-    /// All ones if copy `index` holds the term, else 0.
-    #[inline]
-    pub fn all_ones(self, index: usize) -> u64 {
-        (self.0 >> index & 1).wrapping_neg()
+    pub fn bit(self, index: usize) -> u64 {
+        self.0 >> index & 1
     }
 }
 
@@ -75,9 +70,9 @@ const ENTRIES_PER_BUCKET: f64 = 2.5;
 impl Table {
     /// The table of `lexicon` with `copies` randomised copies, each without a share of `drop_share` of the terms.
     pub fn new(lexicon: &Lexicon, band: Band, copies: usize, drop_share: f64, keys: &Keys) -> Self {
-        Self::with_draw(lexicon, band, Draw::new(copies, drop_share, keys.imatch), |term| {
-            words::term_hash(term, keys.word)
-        })
+        let word_key = WordKey::new(keys.word);
+        let draw = Draw::new(copies, drop_share, keys.imatch);
+        Self::with_draw(lexicon, band, draw, |term| words::form_hash(term, word_key))
     }
 
     pub(in crate::signature) fn with_draw(
@@ -87,7 +82,7 @@ impl Table {
         hash: impl Fn(&str) -> u64,
     ) -> Self {
         let n_documents = lexicon.about().n_documents;
-        let kept: Vec<Entry> = lexicon
+        let mut kept: Vec<(u32, Entry)> = lexicon
             .terms()
             .filter_map(|(term, df)| {
                 let nidf = lexicon.nidf(df);
@@ -95,13 +90,16 @@ impl Table {
                     let hash = hash(term);
                     let above = nidf > band.max;
                     let value = if above { n_documents - u64::from(df) + 1 } else { IN_BAND | draw.copies(hash).0 };
-                    Entry { hash, value }
+                    (df, Entry { hash, value })
                 })
             })
             .collect();
+        // The commonest terms come first in their buckets: they are looked up most, and found at the first look, which
+        // halves the time of a lookup.
+        kept.sort_unstable_by_key(|(df, entry)| (Reverse(*df), entry.hash));
         let n_buckets = (kept.len() as f64 / ENTRIES_PER_BUCKET).ceil() as usize + 1;
         let mut table = Self { id: lexicon.id(), draw, buckets: vec![Bucket::default(); n_buckets] };
-        for entry in kept {
+        for (_, entry) in kept {
             table.insert(entry);
         }
         table
@@ -248,8 +246,8 @@ mod tests {
         let mut dropped_by_none_of_ten = 0;
         for term in 0..n {
             let drawn = draw.copies(xxh3_64(&u64::to_le_bytes(term)));
-            (0..copies).filter(|index| drawn.has(*index)).for_each(|index| kept[index] += 1);
-            dropped_by_none_of_ten += u32::from((0..10).all(|index| drawn.has(index)));
+            (0..copies).filter(|index| drawn.bit(*index) == 1).for_each(|index| kept[index] += 1);
+            dropped_by_none_of_ten += u32::from((0..10).all(|index| drawn.bit(index) == 1));
         }
         for (index, kept) in kept.iter().enumerate() {
             let share = 1.0 - f64::from(*kept) / n as f64;

@@ -148,9 +148,17 @@ pub fn cut(text: &str, rules: &Rules, words: &mut Words) -> bool {
 /// The hash that [`cut`] gives a word by itself: what a lexicon's entries are looked up by. `word` is normalised
 /// here; for a term of two characters it is the hash of [`pair`].
 pub fn term_hash(word: &str, key: u64) -> u64 {
-    let key = WordKey::new(key);
     let mut form = String::with_capacity(word.len());
     normal::each_char(word, |c| form.push(c));
+    form_hash(&form, WordKey::new(key))
+}
+
+/// [`term_hash`] of a form that is normalised already, as [`spelled_terms`] gives it. A lexicon has so many that
+/// normalising them again would take most of the time of loading it.
+pub fn form_hash(form: &str, key: WordKey) -> u64 {
+    if form.is_ascii() {
+        return key.hash(form.as_bytes());
+    }
     let mut characters = form.char_indices().filter(|(_, c)| normal::is_character(*c)).map(|(at, _)| at);
     match (characters.next(), characters.next(), characters.next()) {
         (Some(0), Some(second), None) => {
