@@ -1,20 +1,20 @@
 //! `seamripper lexicon`: count a corpus, and look into what was counted.
 
-use super::{Common, Ending, output};
+use super::output::ERROR;
+use super::report::{self, plain, print_json, print_report};
+use super::{Common, Ending};
 use crate::config::{Band, Settings};
 use crate::corpus::{self, Form};
 use crate::pipeline;
+use crate::pipeline::progress::Progress;
 use crate::signature::lexicon::count::{CountLimits, Tally};
 use crate::signature::lexicon::{About, Lexicon, LexiconId, built_in};
 use crate::text::words;
 use anyhow::{Context, bail, ensure};
-use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use std::io::IsTerminal;
 use std::num::NonZeroUsize;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::thread;
 
 /// The arguments of `seamripper lexicon`.
 #[derive(Debug, clap::Args)]
@@ -43,6 +43,8 @@ enum Action {
         /// Words to look up
         #[arg(value_name = "WORD")]
         words: Vec<String>,
+        #[command(flatten)]
+        form: report::Form,
     },
 }
 
@@ -78,8 +80,13 @@ struct BuildArguments {
     #[arg(long, value_name = "N", default_value_t = CountLimits::default().terms_max)]
     terms_max: usize,
     /// What the files hold, whatever their names say
-    #[arg(long, value_name = "FORM")]
+    #[arg(short, long, value_name = "FORMAT")]
     format: Option<Form>,
+    /// Read on so many threads [default: one per core]
+    #[arg(short, long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    form: report::Form,
 }
 
 /// Builds or inspects.
@@ -87,14 +94,14 @@ pub fn run(arguments: LexiconArguments, common: &Common) -> anyhow::Result<Endin
     let settings = common.settings()?;
     match arguments.action {
         Action::Build(arguments) => build(arguments, &settings, common.quiet),
-        Action::Inspect { lexicon: None, .. } => {
+        Action::Inspect { lexicon: None, form, .. } => {
             for name in built_in::names() {
                 let lexicon = built_in::lexicon(name).expect("the name is one of theirs");
-                print(&Portrait::of(&lexicon, &settings))?;
+                print(&Portrait::of(&lexicon, &settings), form)?;
             }
             Ok(Ending::Good)
         }
-        Action::Inspect { lexicon: Some(lexicon), words } => inspect(&opened(&lexicon)?, &words, &settings),
+        Action::Inspect { lexicon: Some(lexicon), words, form } => inspect(&opened(&lexicon)?, &words, &settings, form),
     }
 }
 
@@ -110,28 +117,20 @@ fn opened(file_or_name: &str) -> anyhow::Result<Lexicon> {
 }
 
 fn build(arguments: BuildArguments, settings: &Settings, quiet: bool) -> anyhow::Result<Ending> {
-    let BuildArguments { paths, output, name, language, about, df_min, terms_max, format } = arguments;
+    let BuildArguments { paths, output, name, language, about, df_min, terms_max, format, threads, form } = arguments;
     ensure!(!output.is_dir(), "`{}` is a folder: name a file to write", output.display());
     let name = name.unwrap_or_else(|| output.file_stem().unwrap_or_default().to_string_lossy().into_owned());
     let options = corpus::Options { form: format, ..corpus::Options::default() };
     let limits = CountLimits { document_terms_min: settings.text.terms_min, terms_max, ..CountLimits::default() };
-    let bar = if quiet { ProgressBar::hidden() } else { progress_bar(&paths) };
+    let n_threads = threads.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
+    let progress = Progress::new(&paths, &options, !quiet);
     let mut n_troubles = 0;
-    let mut n_documents = 0u64;
-    let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let counter = pipeline::lexicon::count(&paths, &options, settings, limits, threads, &mut |outcome| {
-        n_documents += 1;
-        if let Err(trouble) = outcome {
-            n_troubles += 1;
-            bar.suspend(|| anstream::eprintln!("{}: {trouble}", output::ERROR));
-        }
-        if n_documents.is_multiple_of(64) {
-            bar.set_message(n_documents.to_string());
-            bar.set_position(options.n_bytes_read.load(Ordering::Relaxed));
-        }
-        ControlFlow::Continue(())
+    let counter = pipeline::lexicon::count(&paths, &options, settings, limits, n_threads, |n_documents, troubles| {
+        n_troubles += troubles.len();
+        troubles.iter().for_each(|trouble| progress.say(format_args!("{ERROR}: {trouble}")));
+        progress.show(n_documents);
     });
-    bar.finish_and_clear();
+    progress.finish();
     let tally = *counter.tally();
     if tally.n_documents < 2 {
         bail!("{} documents count, at least 2 are needed: {}", tally.n_documents, serde_json::to_string(&tally)?);
@@ -139,12 +138,13 @@ fn build(arguments: BuildArguments, settings: &Settings, quiet: bool) -> anyhow:
     let lexicon = counter.lexicon(&name, &language, &about, df_min)?;
     let bytes = lexicon.to_bytes();
     write_whole(&output, &bytes).with_context(|| format!("writing `{}`", output.display()))?;
-    print(&Built {
+    let built = Built {
         file: output.display().to_string(),
         n_bytes: bytes.len(),
         portrait: Portrait::of(&lexicon, settings),
         counted: tally,
-    })?;
+    };
+    print(&built, form)?;
     Ok(if n_troubles == 0 { Ending::Good } else { Ending::SomeFailed })
 }
 
@@ -156,34 +156,19 @@ fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     std::fs::rename(&beside, path)
 }
 
-fn progress_bar(paths: &[PathBuf]) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let (bar, template) = match corpus::total_bytes(paths) {
-        Some(n_bytes) => {
-            let template = "{elapsed} [{wide_bar}] {bytes}/{total_bytes}, {bytes_per_sec}, {msg} documents, {eta} left";
-            (ProgressBar::new(n_bytes), template)
-        }
-        // Standard input doesn't say how much is to come.
-        None => (ProgressBar::new_spinner(), "{elapsed} {bytes}, {bytes_per_sec}, {msg} documents"),
-    };
-    bar.with_style(ProgressStyle::with_template(template).expect("the template is well formed").progress_chars("=> "))
-}
-
-fn inspect(lexicon: &Lexicon, words: &[String], settings: &Settings) -> anyhow::Result<Ending> {
+fn inspect(lexicon: &Lexicon, words: &[String], settings: &Settings, form: report::Form) -> anyhow::Result<Ending> {
     if words.is_empty() {
-        print(&Portrait::of(lexicon, settings))?;
+        print(&Portrait::of(lexicon, settings), form)?;
     }
     for word in words {
         let mut terms = Vec::new();
         words::spelled_terms(word, |term| terms.push(term.to_owned()));
         if terms.is_empty() {
-            print(&Entry { word, term: None, found: None })?;
+            print(&Entry { word, term: None, found: None }, form)?;
         }
         for term in terms {
             let found = lexicon.document_frequency(&term).map(|df| Found::of(df, lexicon, settings));
-            print(&Entry { word, term: Some(term), found })?;
+            print(&Entry { word, term: Some(term), found }, form)?;
         }
     }
     Ok(Ending::Good)
@@ -293,14 +278,74 @@ impl Place {
             _ => Self::InBand,
         }
     }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Common => "too common",
+            Self::InBand => "counts",
+            Self::Rare => "rare",
+        }
+    }
 }
 
-/// JSON: one line for machines, many for people.
-fn print(value: &impl Serialize) -> anyhow::Result<()> {
-    let json = if std::io::stdout().is_terminal() {
-        serde_json::to_string_pretty(value)?
-    } else {
-        serde_json::to_string(value)?
-    };
-    Ok(output::print(format!("{json}\n").as_bytes())?)
+/// What is printed: JSON, and lines for people.
+trait Answer: Serialize {
+    fn lines(&self) -> String;
+}
+
+fn print(answer: &impl Answer, form: report::Form) -> anyhow::Result<()> {
+    if form.is_report() { Ok(print_report(&answer.lines())?) } else { print_json(answer) }
+}
+
+impl Answer for Built {
+    fn lines(&self) -> String {
+        let Self { file, n_bytes, portrait, counted } = self;
+        let Tally { n_copies, n_near_copies, n_short, df_error_max, .. } = counted;
+        let mut lines = format!("{}: {n_bytes} bytes\n{}", plain(file), portrait.lines());
+        lines += &format!("left out    {n_copies} copies, {n_near_copies} near copies, {n_short} too short\n");
+        if *df_error_max > 0 {
+            lines += &format!("            rare terms were forgotten: frequencies may be {df_error_max} too low\n");
+        }
+        lines
+    }
+}
+
+impl Answer for Portrait {
+    fn lines(&self) -> String {
+        let Self { lexicon, about, n_terms, bands } = self;
+        let About { name, language, source, n_documents, df_min } = about;
+        let mut lines = format!("{}  {lexicon}\n", plain(name));
+        for (what, value) in [("language", language), ("built from", source)] {
+            if !value.is_empty() {
+                lines += &format!("{what:<10}  {}\n", plain(value));
+            }
+        }
+        lines += &format!("documents   {n_documents}\nterms       {n_terms}, each in {df_min} documents and more\n");
+        for (what, shares) in [("pages", &bands.page), ("mails", &bands.mail), ("unspaced", &bands.unspaced)] {
+            let Shares { nidf: Band { min, max }, n_common, n_in_band, n_rare } = shares;
+            lines += &format!(
+                "{what:<10}  {n_in_band} terms of nidf {min} to {max} count; {n_common} are too common, {n_rare} rarer\n"
+            );
+        }
+        lines
+    }
+}
+
+impl Answer for Entry<'_> {
+    fn lines(&self) -> String {
+        let Self { word, term, found } = self;
+        let word = plain(word);
+        match (term, found) {
+            (None, _) => format!("{word}: no term (too short, or too many digits)\n"),
+            (Some(term), None) => format!("{word}: `{}` is not in the lexicon\n", plain(term)),
+            (Some(term), Some(Found { df, nidf, places })) => {
+                let [page, mail, unspaced] = [places.page, places.mail, places.unspaced].map(Place::word);
+                format!(
+                    "{word}: `{}` stands in {df} documents, nidf {nidf:.3}: {page} for pages, {mail} for mails, {unspaced} \
+                     for scripts without spaces\n",
+                    plain(term)
+                )
+            }
+        }
+    }
 }

@@ -1,82 +1,65 @@
 //! Lexicons from files: those that the settings name, and new ones out of a corpus.
 //!
-//! Reading and cutting take nearly all of the time, so several threads do it; counting takes the documents in the
-//! order in which the corpus has them, because of two copies the first one counts. The k-th document goes to the k-th thread
-//! in turn and comes back in turn: order costs no buffer.
+//! Reading and cutting take nearly all of the time, so several threads do it; counting takes the documents in the order
+//! in which the corpus has them, because of two copies the first one counts.
 //!
 //! # Invariants
 //! - The same paths give the same lexicon, however many threads there are. (`threads_do_not_change_a_lexicon`)
 //! - A broken record is reported by name, and the others count. (`a_broken_record_is_named_and_the_rest_counts`)
 
+use super::sign::in_order;
 use crate::config::{Problems, Settings};
 use crate::corpus::{self, Cause, Entry, Trouble};
-use crate::document::{Document, Reader, Record};
+use crate::document::{Document, Reader};
 use crate::signature::imatch::Lexicons;
 use crate::signature::keyed::Keys;
 use crate::signature::lexicon::count::{Bag, CountLimits, Counter};
 use crate::text::words::Traits;
 use crate::text::{Cutter, Text};
+use std::convert::Infallible;
 use std::num::NonZeroUsize;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Records that wait before each thread, and bags behind it.
-const WAITING: usize = 16;
 
 /// The lexicons that the settings name, built in or from files.
 pub fn load(settings: &Settings) -> Result<Arc<Lexicons>, Problems> {
     Lexicons::new(settings, |path| std::fs::read(path))
 }
 
-/// Counts the documents under `paths`. `with` is told of each, in order: its bytes as they were read, or why it could not
-/// be; it can end the counting.
+/// Counts the documents under `paths`. `with` is told of each batch: how many documents were counted so far, and what
+/// could not be read.
 pub fn count(
     paths: &[PathBuf],
     options: &corpus::Options,
     settings: &Settings,
     limits: CountLimits,
-    threads: NonZeroUsize,
-    with: &mut dyn FnMut(Result<usize, &Trouble>) -> ControlFlow<()>,
+    n_threads: NonZeroUsize,
+    mut with: impl FnMut(u64, &[Trouble]),
 ) -> Counter {
     let mut counter = Counter::new(limits);
-    let (lanes_in, lanes_out): (Vec<_>, Vec<_>) = (0..threads.get())
-        .map(|_| (crossbeam_channel::bounded(WAITING), crossbeam_channel::bounded(WAITING)))
-        .map(|((to_thread, records), (bags, from_thread))| ((to_thread, records, bags), from_thread))
-        .unzip();
-    std::thread::scope(|scope| {
-        let mut to_threads = Vec::new();
-        for (to_thread, records, bags) in lanes_in {
-            to_threads.push(to_thread);
-            scope.spawn(move || {
-                let mut bagger = Bagger::new(settings);
-                for entry in records {
-                    if bags.send(bagger.bag(entry)).is_err() {
-                        return;
-                    }
+    let mut n_documents = 0;
+    let read = |with: corpus::With<'_>| corpus::read(paths, options, &settings.limits, with);
+    let worker = || {
+        let mut bagger = Bagger::new(settings);
+        move |entry| bagger.bag(entry)
+    };
+    let bug = |place: &str| {
+        let cause = Cause::Damaged("has met a bug in seamripper (see the message above)".into());
+        Err(Trouble { place: place.to_owned(), cause })
+    };
+    let Ok(_) = in_order(read, n_threads, worker, bug, |bags| {
+        let mut troubles = Vec::new();
+        for bag in bags {
+            match bag {
+                Ok(bag) => {
+                    counter.add(&bag);
+                    n_documents += 1;
                 }
-            });
-        }
-        scope.spawn(move || {
-            let mut turn = to_threads.iter().cycle();
-            corpus::read(paths, options, &settings.limits, &mut |entry| {
-                let to_thread = turn.next().expect("there is at least one thread");
-                if to_thread.send(entry).is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
-        });
-        // The first lane that has ended is the one whose turn would be next: the corpus has ended.
-        for from_thread in lanes_out.iter().cycle() {
-            let Ok(counted) = from_thread.recv() else { break };
-            let outcome = counted.map(|(bag, n_bytes)| {
-                counter.add(&bag);
-                n_bytes
-            });
-            if with(outcome.as_ref().copied()).is_break() {
-                break;
+                Err(trouble) => troubles.push(trouble),
             }
         }
-        // Threads that still have something to send find nobody there, and end.
-        drop(lanes_out);
+        with(n_documents, &troubles);
+        Ok::<(), Infallible>(())
     });
     counter
 }
@@ -93,32 +76,83 @@ impl Bagger {
         Self { reader: Reader::new(settings.limits.clone(), keys), cutter: Cutter::new(settings, keys) }
     }
 
-    fn bag(&mut self, entry: Result<Entry, Trouble>) -> Result<(Bag, usize), Trouble> {
+    fn bag(&mut self, entry: Result<Entry, Trouble>) -> Result<Bag, Trouble> {
         let Entry { place, record } = entry?;
-        match self.bag_of(&record) {
-            Ok(bag) => Ok((bag, record.body.len())),
+        match self.reader.read(&record) {
+            Ok(document) => Ok(Bag::of(core_pieces(document, self.cutter.cut(document)))),
             Err(rejection) => Err(Trouble { place, cause: Cause::Rejected(rejection) }),
         }
     }
-
-    fn bag_of(&mut self, record: &Record) -> Result<Bag, crate::document::Rejection> {
-        let document = self.reader.read(record)?;
-        let text = self.cutter.cut(document);
-        Ok(Bag::of(core_pieces(document, text)))
-    }
 }
 
-/// The parts of the visible text that are signed: the core, in runs of neighbouring units.
+/// What I-Match signs: the core of the visible text, in runs of neighbouring units.
 fn core_pieces<'d>(document: &'d Document, text: &'d Text) -> impl Iterator<Item = &'d str> {
-    let words = &text.words;
-    words
-        .traits
-        .chunk_by(|a, b| a.has(Traits::CORE) == b.has(Traits::CORE))
-        .scan(0, |first, run| {
-            let (start, end) = (*first, *first + run.len());
-            *first = end;
-            let span = text.span(start, end - 1);
-            Some(run[0].has(Traits::CORE).then(|| &document.text[span.range()]))
-        })
-        .flatten()
+    let mut first = 0;
+    let runs = text.words.traits.chunk_by(|a, b| a.has(Traits::CORE) == b.has(Traits::CORE));
+    runs.filter_map(move |run| {
+        let (start, end) = (first, first + run.len());
+        first = end;
+        run[0].has(Traits::CORE).then(|| &document.text[text.span(start, end - 1).range()])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signature::lexicon::count::Tally;
+    use std::fmt::Write as _;
+
+    /// 300 pages, in JSON envelopes; every tenth is a copy of the one before it, and line 7 is broken.
+    fn corpus_file() -> tempfile::NamedTempFile {
+        let mut lines = String::new();
+        for n in 0..300u32 {
+            let n = if n % 10 == 9 { n - 1 } else { n };
+            let words: Vec<String> =
+                (0..40u32).map(|word| format!("word{}", letters(word * (n % 7 + 1) + n))).collect();
+            let line = serde_json::json!({"id": n.to_string(), "text": words.join(" ")});
+            if n == 6 {
+                lines.push_str("{\"id\": \n");
+            } else {
+                writeln!(lines, "{line}").unwrap();
+            }
+        }
+        let file = tempfile::Builder::new().suffix(".jsonl").tempfile().unwrap();
+        std::fs::write(file.path(), lines).unwrap();
+        file
+    }
+
+    fn letters(n: u32) -> String {
+        n.to_string().bytes().map(|digit| (digit - b'0' + b'a') as char).collect()
+    }
+
+    fn counted(n_threads: usize) -> (Vec<u8>, Tally, Vec<String>) {
+        let file = corpus_file();
+        let mut troubles = Vec::new();
+        let counter = count(
+            &[file.path().to_owned()],
+            &corpus::Options::default(),
+            &Settings::default(),
+            CountLimits::default(),
+            NonZeroUsize::new(n_threads).unwrap(),
+            |_, batch| troubles.extend(batch.iter().map(Trouble::to_string)),
+        );
+        (counter.lexicon("", "", "", 1).unwrap().to_bytes(), *counter.tally(), troubles)
+    }
+
+    #[test]
+    fn threads_do_not_change_a_lexicon() {
+        let (one, tally, _) = counted(1);
+        for n_threads in [2, 5] {
+            assert_eq!(counted(n_threads).0, one);
+        }
+        assert_eq!(tally.n_copies, 30);
+    }
+
+    #[test]
+    fn a_broken_record_is_named_and_the_rest_counts() {
+        let (_, tally, troubles) = counted(2);
+        assert_eq!(tally.n_documents + tally.n_copies + tally.n_near_copies, 299);
+        assert_eq!(troubles.len(), 1);
+        assert!(troubles[0].contains(".jsonl#7: "), "{troubles:?}");
+    }
 }
