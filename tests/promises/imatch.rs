@@ -1,11 +1,17 @@
 //! Small changes leave a near copy recognisable, as often as Kolcz's formula says; what is too thin is left alone.
 
+use super::data;
 use seamripper::config::Settings;
+use seamripper::corpus;
 use seamripper::document::Kind;
+use seamripper::pipeline::{self, Steps};
+use seamripper::signature::cosine;
 use seamripper::signature::imatch::{IMatch, Lexicons, Matcher};
 use seamripper::signature::keyed::{Keys, mix};
 use seamripper::signature::lexicon::{About, Lexicon};
 use seamripper::text::words::{self, Words};
+use std::collections::{BTreeSet, HashMap};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 /// 20,000 words, all in the band of pages: each in 100 of 10,000 documents.
@@ -129,4 +135,71 @@ fn thin_documents_are_unsigned() {
     assert_eq!(signed.n_terms, 10);
     assert!(signed.coordinates[0].is_some());
     assert!(signed.coordinates.contains(&None), "a copy that has dropped one of the ten has nothing to say");
+}
+
+/// A mail of a real corpus, signed.
+struct Mail {
+    spam: bool,
+    terms: Vec<u64>,
+    imatch: Option<IMatch>,
+}
+
+/// The mails of a corpus; of those with the same terms the first, since a copy is always found.
+fn signed_mails(folder: &Path) -> Vec<Mail> {
+    let settings = Settings::default();
+    let mut steps = Steps::new(&settings, pipeline::lexicon::load(&settings).unwrap());
+    let labels = std::fs::read_to_string(folder.join("labels.jsonl")).unwrap();
+    let spam: BTreeSet<String> = labels
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
+        .filter(|label| label["label"] == "spam")
+        .map(|label| label["file"].as_str().unwrap().to_owned())
+        .collect();
+    let (mut mails, mut seen) = (Vec::new(), BTreeSet::new());
+    let paths = [folder.join("mails.tar.zst")];
+    corpus::read(&paths, &corpus::Options::default(), &settings.limits, &mut |entry| {
+        let entry = entry.unwrap();
+        let signatures = steps.sign(&entry.record).unwrap().signatures;
+        let terms = signatures.core.unwrap_or(signatures.shown).terms;
+        if terms.len() >= 5 && seen.insert(terms.clone()) {
+            let (_, file) = entry.place.rsplit_once('#').unwrap();
+            mails.push(Mail { spam: spam.contains(file), terms, imatch: signatures.imatch });
+        }
+        ControlFlow::Continue(())
+    });
+    mails
+}
+
+#[test]
+fn real_spam_finds_its_near_copies_and_never_meets_ham() {
+    for (set, recall_min) in [("mail_csdmc2010", 0.8), ("mail_spamassassin", 0.75)] {
+        let Some(folder) = data::real(set) else { continue };
+        let mails = signed_mails(&folder);
+        let mut with_coordinate: HashMap<(usize, u64), Vec<usize>> = HashMap::new();
+        for (number, mail) in mails.iter().enumerate() {
+            let coordinates = mail.imatch.iter().flat_map(|signed| signed.coordinates.iter().enumerate());
+            for (index, bits) in coordinates.filter_map(|(index, bits)| Some((index, (*bits)?))) {
+                with_coordinate.entry((index, bits)).or_default().push(number);
+            }
+        }
+        for numbers in with_coordinate.values() {
+            let n_spam = numbers.iter().filter(|&&number| mails[number].spam).count();
+            assert!(n_spam == 0 || n_spam == numbers.len(), "{set}: ham and spam agree: {numbers:?}");
+        }
+
+        let spam: Vec<&Mail> = mails.iter().filter(|mail| mail.spam).collect();
+        let (mut n_near, mut n_found) = (0, 0);
+        for (number, mail) in spam.iter().enumerate() {
+            for other in &spam[..number] {
+                if cosine(&mail.terms, &other.terms) >= 0.9 {
+                    n_near += 1;
+                    let agreeing = mail.imatch.as_ref().zip(other.imatch.as_ref()).map(|(a, b)| a.agreeing(b));
+                    n_found += usize::from(agreeing.unwrap_or(0) > 0);
+                }
+            }
+        }
+        println!("{set}: {n_found} of {n_near} near copies agree on a coordinate");
+        assert!(n_near > 20, "{set}: {n_near} near copies");
+        assert!(n_found as f64 >= recall_min * n_near as f64, "{set}: {n_found} of {n_near}");
+    }
 }

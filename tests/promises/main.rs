@@ -9,6 +9,7 @@ mod files;
 mod hostile;
 mod html;
 mod imatch;
+mod lexicons;
 mod mail;
 mod relations;
 mod sign_command;
