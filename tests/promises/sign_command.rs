@@ -152,7 +152,12 @@ fn threads_do_not_change_the_output() {
     let run = |threads: &str| Run::of(sign().args(["--threads", threads]).arg(folder.path()).args(bundled()));
     let one = run("1");
     assert_eq!(one.objects().len(), 400 + 13);
-    assert!(one.objects()[..400].iter().enumerate().all(|(number, object)| object["id"] == number.to_string()));
+    assert!(
+        one.objects()[..400]
+            .iter()
+            .enumerate()
+            .all(|(number, object)| object["id"].as_str() == Some(number.to_string().as_str()))
+    );
     for threads in ["2", "5"] {
         assert!(run(threads).stdout == one.stdout, "{threads} threads print something else than one");
     }
