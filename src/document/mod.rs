@@ -5,9 +5,9 @@
 //! the next record. Everything later speaks of [`Span`]s in [`Document::text`].
 //!
 //! # Invariants
-//! - No input makes a reader panic or take more than linear time. (`tests/hostile.rs`)
+//! - No input makes a reader panic or take more than linear time. (`tests/promises/hostile.rs`)
 //! - Every limit has its own outcome: a [`Truncation`] where the rest is still worth reading, a
-//!   [`Rejection`] where it is not. (`tests/limits.rs`)
+//!   [`Rejection`] where it is not. (`tests/promises/limits.rs`)
 //! - The same record gives the same document, whatever was read before. (`a_used_reader_reads_as_a_new_one`)
 
 pub mod asides;

