@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "all of this is tests; clippy's own exception covers only `#[test]` functions")]
 
 mod compare_command;
+mod content;
 mod data;
 mod envelopes;
 mod estimates;
@@ -15,3 +16,4 @@ mod mail;
 mod relations;
 mod sign_command;
 mod tune_command;
+mod words;

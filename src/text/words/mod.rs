@@ -148,24 +148,33 @@ pub fn cut(text: &str, rules: &Rules, words: &mut Words) -> bool {
 /// The hash that [`cut`] gives a word by itself: what a lexicon's entries are looked up by. `word` is normalised
 /// here; for a term of two characters it is the hash of [`pair`].
 pub fn term_hash(word: &str, key: u64) -> u64 {
-    let mut form = String::with_capacity(word.len());
-    normal::each_char(word, |c| form.push(c));
-    form_hash(&form, WordKey::new(key))
+    let key = WordKey::new(key);
+    let hash = |piece: &str| general::form(piece, key).hash;
+    match two_characters(word) {
+        Some((first, second)) => pair(hash(first), hash(second)),
+        None => hash(word),
+    }
 }
 
 /// [`term_hash`] of a form that is normalised already, as [`spelled_terms`] gives it. A lexicon has so many that
 /// normalising them again would take most of the time of loading it.
 pub fn form_hash(form: &str, key: WordKey) -> u64 {
-    if form.is_ascii() {
-        return key.hash(form.as_bytes());
+    let hash = |piece: &str| key.hash(piece.as_bytes());
+    match two_characters(form) {
+        Some((first, second)) => pair(hash(first), hash(second)),
+        None => hash(form),
     }
-    let mut characters = form.char_indices().filter(|(_, c)| normal::is_character(*c)).map(|(at, _)| at);
+}
+
+/// The two characters of a script without spaces, with their marks, that `term` is made of.
+fn two_characters(term: &str) -> Option<(&str, &str)> {
+    if term.is_ascii() {
+        return None;
+    }
+    let mut characters = term.char_indices().filter(|(_, c)| normal::is_character(*c)).map(|(at, _)| at);
     match (characters.next(), characters.next(), characters.next()) {
-        (Some(0), Some(second), None) => {
-            let (first, second) = form.split_at(second);
-            pair(key.hash(first.as_bytes()), key.hash(second.as_bytes()))
-        }
-        _ => key.hash(form.as_bytes()),
+        (Some(0), Some(second), None) => Some(term.split_at(second)),
+        _ => None,
     }
 }
 

@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_normalised_form_is_its_own() {
-        for c in (0..=0x10FFFF).filter_map(char::from_u32) {
+        for c in (0..0x40000).chain(0xE0000..0xE1000).filter_map(char::from_u32) {
             let once = form(&c.to_string());
             assert_eq!(form(&once), once, "{c:?} {:x}", c as u32);
         }
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_character_stays_one_character() {
-        for c in (0..=0x10FFFF).filter_map(char::from_u32).filter(|c| is_character(*c)) {
+        for c in (0..0x40000).filter_map(char::from_u32).filter(|c| is_character(*c)) {
             let form = form(&c.to_string());
             assert!(is_kept(c) || nfkc_characters(c) == 1, "{c:?}");
             assert_eq!(form.chars().filter(|c| is_character(*c)).count(), 1, "{c:?} {form:?}");
