@@ -1,7 +1,7 @@
 //! Joins hrefs to a base: the plain shapes in one buffer, the others by the `url` crate.
 
 use super::{URL_BYTES_MAX, is_web};
-use memchr::{memchr, memmem};
+use memchr::memchr;
 use url::Url;
 
 /// Joins hrefs to one base.
@@ -35,32 +35,34 @@ enum Joined {
     Unusual,
 }
 
-/// What a byte of a path or query needs.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Need {
-    Nothing,
-    /// To be percent-encoded.
-    Encoding,
-    /// The `url` crate.
-    Thought,
-}
+/// What bytes of a path or query need: bits.
+type Needs = u8;
+/// To be percent-encoded.
+const ENCODING: Needs = 1;
+/// The `url` crate.
+const THOUGHT: Needs = 2;
+/// A look at what a `%` encodes: that can be a dot.
+const DECODING: Needs = 4;
 
-static PATH_NEEDS: [Need; 256] = needs(b" \"<>`{}");
-static QUERY_NEEDS: [Need; 256] = needs(b" \"<>'");
+static PATH_NEEDS: [Needs; 256] = needs(b" \"<>`{}");
+static QUERY_NEEDS: [Needs; 256] = needs(b" \"<>'");
 
 /// Bytes beyond ASCII and those in `encoded` are encoded; the others of ASCII stand for themselves, but for those that
 /// the URL standard drops, turns, or has changed its mind about.
-const fn needs(encoded: &[u8]) -> [Need; 256] {
-    let mut needs = [Need::Encoding; 256];
+const fn needs(encoded: &[u8]) -> [Needs; 256] {
+    let mut needs = [ENCODING; 256];
     let mut byte = 0;
     while byte < 128 {
-        let is_odd = byte < 0x20 || matches!(byte as u8, b'\\' | b'^' | b'|' | b'#' | 0x7F);
-        needs[byte] = if is_odd { Need::Thought } else { Need::Nothing };
+        needs[byte] = match byte as u8 {
+            ..0x20 | b'\\' | b'^' | b'|' | b'#' | 0x7F => THOUGHT,
+            b'%' => DECODING,
+            _ => 0,
+        };
         byte += 1;
     }
     let mut index = 0;
     while index < encoded.len() {
-        needs[encoded[index] as usize] = Need::Encoding;
+        needs[encoded[index] as usize] = ENCODING;
         index += 1;
     }
     needs
@@ -91,7 +93,7 @@ impl Resolver {
 
     /// Puts the link into the buffer, if the shape of `href` is a known one.
     fn join(&mut self, href: &str) -> Joined {
-        let href = href.trim_matches(|c| c <= ' ');
+        let href = trimmed(href);
         let href = memchr(b'#', href.as_bytes()).map_or(href, |fragment| &href[..fragment]);
         self.link.clear();
         if let Some(colon) = scheme(href) {
@@ -148,9 +150,6 @@ impl Resolver {
         let start = self.link.len();
         self.link.push_str(host);
         self.link[start..].make_ascii_lowercase();
-        if memmem::find(&self.link.as_bytes()[start..], b"xn--").is_some() {
-            return Joined::Unusual;
-        }
         let authority_end = self.link.len();
         if !rest.starts_with('/') {
             self.link.push('/');
@@ -161,18 +160,17 @@ impl Resolver {
     /// Adds a path, absolute or relative to the folder in the buffer, and a query. The path starts at `path_start`.
     fn join_path(&mut self, path_start: usize, rest: &str) -> Joined {
         let (path, query) = rest.split_at(memchr(b'?', rest.as_bytes()).unwrap_or(rest.len()));
-        let bytes = path.as_bytes();
-        let (mut need, mut before, mut has_dots) = (Need::Nothing, b'/', false);
-        for &byte in bytes {
-            need = need.max(PATH_NEEDS[usize::from(byte)]);
+        let (mut needs, mut before, mut has_dots) = (0, b'/', false);
+        for byte in path.bytes() {
+            needs |= PATH_NEEDS[usize::from(byte)];
             has_dots |= before == b'/' && byte == b'.';
             before = byte;
         }
-        if need == Need::Thought || memmem::find(bytes, b"%2").is_some_and(|at| encodes_dot(&bytes[at..])) {
+        if needs & THOUGHT != 0 || needs & DECODING != 0 && encodes_dot(path) {
             return Joined::Unusual;
         }
         if !has_dots {
-            self.push(path, need);
+            self.push(path, needs, &PATH_NEEDS);
             return self.join_query(query);
         }
         // What `..` removes is another matter where segments are empty, or look like drives (`/c:/../`).
@@ -185,12 +183,12 @@ impl Resolver {
             self.link.push('/');
             segments = rest;
         }
-        self.join_segments(path_start, segments, need);
+        self.join_segments(path_start, segments, needs);
         self.join_query(query)
     }
 
     /// Adds segments, with `.` and `..` resolved, to a path that ends with `/`.
-    fn join_segments(&mut self, path_start: usize, mut segments: &str, need: Need) {
+    fn join_segments(&mut self, path_start: usize, mut segments: &str, needs: Needs) {
         loop {
             let slash = memchr(b'/', segments.as_bytes());
             match &segments[..slash.unwrap_or(segments.len())] {
@@ -200,7 +198,7 @@ impl Resolver {
                     self.link.truncate(path_start + folder.rfind('/').unwrap_or(0) + 1);
                 }
                 segment => {
-                    self.push(segment, need);
+                    self.push(segment, needs, &PATH_NEEDS);
                     if slash.is_some() {
                         self.link.push('/');
                     }
@@ -213,31 +211,21 @@ impl Resolver {
 
     /// Adds a query with its `?`, if there is one.
     fn join_query(&mut self, query: &str) -> Joined {
-        let need = query.bytes().map(|byte| QUERY_NEEDS[usize::from(byte)]).max().unwrap_or(Need::Nothing);
-        if need == Need::Thought {
+        let needs = query.bytes().fold(0, |needs, byte| needs | QUERY_NEEDS[usize::from(byte)]);
+        if needs & THOUGHT != 0 {
             return Joined::Unusual;
         }
-        match query.strip_prefix('?') {
-            Some(query) if need == Need::Encoding => {
-                self.link.push('?');
-                self.encode(query, &QUERY_NEEDS);
-            }
-            _ => self.link.push_str(query),
-        }
+        self.push(query, needs, &QUERY_NEEDS);
         Joined::Link
     }
 
-    fn push(&mut self, path: &str, need: Need) {
-        match need {
-            Need::Nothing => self.link.push_str(path),
-            _ => self.encode(path, &PATH_NEEDS),
-        }
-    }
-
-    fn encode(&mut self, text: &str, needs: &[Need; 256]) {
+    fn push(&mut self, text: &str, needs: Needs, table: &[Needs; 256]) {
         const HEX: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F'];
+        if needs & ENCODING == 0 {
+            return self.link.push_str(text);
+        }
         for byte in text.bytes() {
-            if needs[usize::from(byte)] == Need::Nothing {
+            if table[usize::from(byte)] & ENCODING == 0 {
                 self.link.push(char::from(byte));
             } else {
                 self.link.extend(['%', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
@@ -248,15 +236,21 @@ impl Resolver {
 
 impl Base {
     fn of(url: &Url) -> Option<Self> {
-        let mut url = url.clone();
-        url.set_fragment(None);
         let scheme_end = url.scheme().len() + 1;
         let path_len = url.path().len();
-        let text = String::from(url);
+        let text = url[..url::Position::AfterQuery].to_owned();
         let authority_end = scheme_end + 2 + text[scheme_end + 2..].find('/')?;
         let path_end = authority_end + path_len;
         let folder_end = authority_end + text[authority_end..path_end].rfind('/')? + 1;
         Some(Self { text, scheme_end, authority_end, folder_end, path_end })
+    }
+}
+
+/// Without the spaces and controls around it.
+fn trimmed(href: &str) -> &str {
+    match href.as_bytes() {
+        [..=b' ', ..] | [.., ..=b' '] => href.trim_matches(|c| c <= ' '),
+        _ => href,
     }
 }
 
@@ -267,23 +261,23 @@ fn scheme(href: &str) -> Option<usize> {
     (bytes[end] == b':' && bytes[0].is_ascii_alphabetic()).then_some(end)
 }
 
-/// Whether `%2` is followed by an `E`, here or later.
-fn encodes_dot(bytes: &[u8]) -> bool {
-    bytes.windows(3).any(|window| window.eq_ignore_ascii_case(b"%2e"))
+/// Whether a dot is percent-encoded.
+fn encodes_dot(path: &str) -> bool {
+    path.as_bytes().windows(3).any(|window| window.eq_ignore_ascii_case(b"%2e"))
 }
 
 /// Whether a host is a name that stands for itself in lower case: neither an address, nor a port or a password beside
-/// it, nor anything that IDNA changes (but for `xn--`).
+/// it, nor anything that IDNA changes or checks (`xn--`).
 fn is_plain_host(host: &[u8]) -> bool {
-    let mut label_start = 0;
+    let (mut label_start, mut before) = (0, 0);
     for (index, &byte) in host.iter().enumerate() {
         match byte {
-            b'.' if index == label_start => return false,
-            b'.' => label_start = index + 1,
-            b'-' => {}
-            _ if byte.is_ascii_alphanumeric() => {}
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => {}
+            b'-' if before != b'-' => {}
+            b'.' if index != label_start => label_start = index + 1,
             _ => return false,
         }
+        before = byte;
     }
     // An address ends with a number.
     host.get(label_start).is_some_and(u8::is_ascii_alphabetic)
