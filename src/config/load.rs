@@ -6,7 +6,7 @@ use std::path::Path;
 use toml::{Table, Value};
 
 /// Variables with our prefix that are no settings.
-const NOT_SETTINGS: [&str; 2] = ["SEAMRIPPER_LOG", "SEAMRIPPER_DATA"];
+const NOT_SETTINGS: [&str; 2] = ["SEAMRIPPER_DATA", "SEAMRIPPER_BENCH_ROUNDS"];
 const PREFIX: &str = "SEAMRIPPER_";
 
 /// One key that somebody wants changed.
