@@ -1,6 +1,7 @@
 //! Arguments and exit code; everything else is in the library.
 
 use clap::Parser;
+use seamripper::command::output::{ERROR, tell};
 use seamripper::command::{Arguments, Ending, run};
 use seamripper::config::Problems;
 use std::process::ExitCode;
@@ -13,7 +14,7 @@ fn main() -> ExitCode {
         Ok(Ending::Good) => ExitCode::SUCCESS,
         Ok(Ending::SomeFailed) => ExitCode::FAILURE,
         Err(error) => {
-            anstream::eprintln!("{}: {error:#}", seamripper::command::output::ERROR);
+            tell(format_args!("{ERROR}: {error:#}"));
             ExitCode::from(if error.is::<Problems>() { 2 } else { 1 })
         }
     }

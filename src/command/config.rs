@@ -2,6 +2,7 @@
 
 use super::{Common, Ending, output};
 use crate::config::manual;
+use crate::pipeline;
 
 /// The arguments of `seamripper config`.
 #[derive(Debug, clap::Args)]
@@ -38,8 +39,9 @@ pub fn run(arguments: ConfigArguments, common: &Common) -> anyhow::Result<Ending
             output::print(manual::in_force(common.config.as_deref(), &super::environment()).as_bytes())?;
         }
         Action::Check => {
+            pipeline::lexicon::load(&settings)?;
             if !common.quiet {
-                eprintln!("the settings are good");
+                output::tell(format_args!("the settings are good"));
             }
         }
     }

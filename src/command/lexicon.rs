@@ -83,7 +83,7 @@ struct BuildArguments {
     #[arg(short, long, value_name = "FORMAT")]
     format: Option<Form>,
     /// Read on so many threads [default: one per core]
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = crate::command::threads)]
     threads: Option<NonZeroUsize>,
     #[command(flatten)]
     form: report::Form,
@@ -109,7 +109,7 @@ fn opened(file_or_name: &str) -> anyhow::Result<Lexicon> {
     if let Some(lexicon) = built_in::lexicon(file_or_name) {
         return Ok(lexicon);
     }
-    let bytes = std::fs::read(file_or_name).with_context(|| {
+    let bytes = pipeline::lexicon::read_file(file_or_name.as_ref()).with_context(|| {
         let names: Vec<_> = built_in::names().collect();
         format!("`{file_or_name}` is no built-in lexicon ({}) and no file that can be read", names.join(", "))
     })?;
@@ -150,6 +150,11 @@ fn build(arguments: BuildArguments, settings: &Settings, quiet: bool) -> anyhow:
 
 /// Nobody finds half a lexicon at `path`, whenever this is stopped.
 fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    // What stands at the end of a link is meant, and what is no file (a device, a pipe) is written into, not replaced.
+    let path = &std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        return std::fs::write(path, bytes);
+    }
     let mut beside = path.as_os_str().to_owned();
     beside.push(".part");
     std::fs::write(&beside, bytes)?;

@@ -15,6 +15,7 @@ pub mod tune;
 use crate::config::{Problems, Settings};
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// Tells mirrors, quilts and template pages among web pages and e-mails.
@@ -43,8 +44,27 @@ pub struct Common {
 impl Common {
     /// The settings in force.
     pub fn settings(&self) -> Result<Settings, Problems> {
+        let garbled: Vec<String> = std::env::vars_os()
+            .filter(|(name, value)| {
+                name.to_string_lossy().starts_with("SEAMRIPPER_")
+                    && (name.to_str().is_none() || value.to_str().is_none())
+            })
+            .map(|(name, _)| format!("environment {} is not valid UTF-8", name.to_string_lossy().escape_debug()))
+            .collect();
+        if !garbled.is_empty() {
+            return Err(Problems(garbled));
+        }
         Settings::load(self.config.as_deref(), &environment())
     }
+}
+
+/// More threads than this help nobody, and the memory for them may not be there.
+const THREADS_MAX: usize = 1024;
+
+/// A number of threads, as an argument.
+pub fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    let n = text.parse::<NonZeroUsize>().map_err(|error| error.to_string())?;
+    if n.get() > THREADS_MAX { Err(format!("at most {THREADS_MAX}")) } else { Ok(n) }
 }
 
 /// The environment, as far as it is text.

@@ -43,5 +43,10 @@ pub fn print(bytes: &[u8]) -> io::Result<()> {
     output.flush()
 }
 
+/// Writes a line to standard error. If that cannot be written there is nowhere left to say so.
+pub fn tell(line: std::fmt::Arguments<'_>) {
+    let _nowhere_left = writeln!(anstream::stderr(), "{line}");
+}
+
 /// The word before an error message, in colour where colours are wanted.
 pub const ERROR: &str = "\u{1b}[1m\u{1b}[31merror\u{1b}[0m";

@@ -242,7 +242,7 @@ pub fn run(arguments: TuneArguments, common: &Common) -> anyhow::Result<Ending> 
     }
     let problems = [answers.bands.problem(), answers.imatch.problem()];
     for problem in problems.iter().flatten() {
-        anstream::eprintln!("{}: {problem}", super::output::ERROR);
+        super::output::tell(format_args!("{}: {problem}", super::output::ERROR));
     }
     Ok(if problems.iter().any(Option::is_some) { Ending::SomeFailed } else { Ending::Good })
 }

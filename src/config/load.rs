@@ -2,11 +2,13 @@
 
 use super::{DEFAULT, Problems, Settings, check};
 use config::{Config, FileFormat};
+use std::io::Read;
 use std::path::Path;
 use toml::{Table, Value};
 
 /// Variables with our prefix that are no settings.
 const NOT_SETTINGS: [&str; 2] = ["SEAMRIPPER_DATA", "SEAMRIPPER_BENCH_ROUNDS"];
+const FILE_BYTES_MAX: u64 = 1 << 20;
 const PREFIX: &str = "SEAMRIPPER_";
 
 /// One key that somebody wants changed.
@@ -52,7 +54,7 @@ pub(super) fn changes(
     let mut changes = Vec::new();
     if let Some(path) = file {
         let by = path.display().to_string();
-        match std::fs::read_to_string(path) {
+        match read_bounded(path) {
             Err(error) => problems.push(format!("cannot read the configuration {by}: {error}")),
             Ok(text) => match text.parse::<Table>() {
                 Err(error) => problems.push(format!("{by} is not valid TOML: {}", error.to_string().trim_end())),
@@ -83,6 +85,16 @@ pub(super) fn changes(
         exists
     });
     changes
+}
+
+/// A file's text. Whoever names a device or a large file meant another one.
+fn read_bounded(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        return Err(std::io::Error::other(format!("it has more than {FILE_BYTES_MAX} bytes")));
+    }
+    Ok(text)
 }
 
 /// A variable's text as the type of the key's default: strings as they are, the rest as TOML writes it.

@@ -17,13 +17,28 @@ use crate::signature::lexicon::count::{Bag, CountLimits, Counter};
 use crate::text::words::Traits;
 use crate::text::{Cutter, Text};
 use std::convert::Infallible;
+use std::fs::File;
+use std::io::{self, Read};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The lexicons that the settings name, built in or from files.
 pub fn load(settings: &Settings) -> Result<Arc<Lexicons>, Problems> {
-    Lexicons::new(settings, |path| std::fs::read(path))
+    Lexicons::new(settings, read_file)
+}
+
+/// No lexicon is larger; whoever names a device or a crawl meant another file.
+const FILE_BYTES_MAX: u64 = 256 << 20;
+
+/// The bytes of a lexicon's file.
+pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(io::Error::other(format!("it has more than {FILE_BYTES_MAX} bytes, as no lexicon has")));
+    }
+    Ok(bytes)
 }
 
 /// Counts the documents under `paths`. `with` is told of each batch: how many documents were counted so far, and what

@@ -3,6 +3,7 @@
 use crate::corpus;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -44,7 +45,8 @@ impl Progress {
 
     /// Writes a line to stderr without tearing the bar.
     pub fn say(&self, line: std::fmt::Arguments<'_>) {
-        self.bar.suspend(|| anstream::eprintln!("{line}"));
+        // If stderr cannot be written there is nowhere left to say so.
+        let _nowhere_left = self.bar.suspend(|| writeln!(anstream::stderr(), "{line}"));
     }
 
     /// How long it has taken so far.

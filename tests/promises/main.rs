@@ -1,6 +1,7 @@
 //! What Seamripper promises to its users, one file per promise.
 #![allow(clippy::unwrap_used, reason = "all of this is tests; clippy's own exception covers only `#[test]` functions")]
 
+mod command_line;
 mod compare_command;
 mod content;
 mod data;

@@ -11,7 +11,7 @@
 
 mod printed;
 
-use super::output::{ERROR, Output};
+use super::output::{ERROR, Output, tell};
 use super::{Common, Ending};
 use crate::corpus::{self, Entry, Form, Tally, Trouble};
 use crate::pipeline::progress::Progress;
@@ -49,7 +49,7 @@ pub struct SignArguments {
     #[arg(long)]
     pub links: bool,
     /// Sign on so many threads [default: one per core]
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = crate::command::threads)]
     pub threads: Option<NonZeroUsize>,
 }
 
@@ -241,13 +241,13 @@ impl Counts {
         let (n, seconds) = (self.n_documents(), seconds.max(1e-6));
         let (size, rate) = (DecimalBytes(self.n_bytes), DecimalBytes((self.n_bytes as f64 / seconds) as u64));
         let documents = if n == 1 { "document" } else { "documents" };
-        anstream::eprintln!(
+        tell(format_args!(
             "{n} {documents} ({n_signed} signed, {n_insufficient} insufficient, {n_rejected} rejected), {size} in \
              {seconds:.2} s: {:.0} documents/s, {rate}/s",
             n as f64 / seconds,
-        );
+        ));
         if *n_unread > 0 {
-            anstream::eprintln!("could not be read, see above: {n_unread}");
+            tell(format_args!("could not be read, see above: {n_unread}"));
         }
         let left_out: Vec<String> = [
             (tally.n_other_files, "files without text"),
@@ -260,7 +260,7 @@ impl Counts {
         .map(|(n, what)| format!("{n} {what}"))
         .collect();
         if !left_out.is_empty() {
-            anstream::eprintln!("left out: {}", left_out.join(", "));
+            tell(format_args!("left out: {}", left_out.join(", ")));
         }
     }
 }

@@ -6,8 +6,9 @@
 //! # Invariants
 //! - Later declarations win over earlier ones; case, white space and `!important` do not matter.
 //!   (`declarations_that_hide`)
+//! - Character references, comments and escapes hide nothing from it. (`declarations_that_hide`)
 
-use super::swar;
+use super::{entities, swar};
 
 /// What a `style` attribute says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +21,40 @@ pub(super) struct Sight {
 
 /// Reads the value of a `style` attribute.
 pub(super) fn sight(style: &str) -> Sight {
+    if memchr::memchr3(b'&', b'\\', b'*', style.as_bytes()).is_some() {
+        return declared(&plain(style));
+    }
+    declared(style)
+}
+
+/// The same without character references, comments and escapes, which browsers see through.
+fn plain(style: &str) -> String {
+    let mut decoded = String::with_capacity(style.len());
+    entities::push_value(style, &mut decoded);
+    let (mut plain, mut rest) = (String::with_capacity(decoded.len()), decoded.as_str());
+    while let Some(at) = rest.find(['/', '\\']) {
+        plain.push_str(&rest[..at]);
+        rest = &rest[at..];
+        if let Some(comment) = rest.strip_prefix("/*") {
+            rest = comment.find("*/").map_or("", |end| &comment[end + 2..]);
+        } else if let Some(escape) = rest.strip_prefix('\\') {
+            // Up to six hexadecimal digits and one white space, or the next character as it is.
+            let n_digits = escape.bytes().take(6).take_while(u8::is_ascii_hexdigit).count();
+            let code = u32::from_str_radix(&escape[..n_digits], 16).ok();
+            plain.extend(code.and_then(char::from_u32));
+            rest = &escape[n_digits..];
+            if n_digits > 0 {
+                rest = rest.strip_prefix([' ', '\t', '\n']).unwrap_or(rest);
+            }
+        } else {
+            plain.push('/');
+            rest = &rest[1..];
+        }
+    }
+    plain + rest
+}
+
+fn declared(style: &str) -> Sight {
     let (mut display, mut visibility, mut opacity, mut max_height) = (false, false, false, false);
     let (mut width, mut height, mut overflow, mut no_size) = (false, false, false, None);
     let mut rest = style;
@@ -86,6 +121,14 @@ mod tests {
             ("overflow:hidden;width:0pt", true),
             ("overflow:hidden;width:100%", false),
             ("font-family:&quot;A&quot;;display:none", true),
+            ("display&#58;none", true),
+            ("display:/**/none", true),
+            ("/*;*/display:none", true),
+            ("d\\69splay:none", true),
+            ("\\64 isplay:n\\one", true),
+            ("/*display:none", false),
+            ("display:none/*", true),
+            ("a:b/c;display:none\\", true),
             ("font-size:0", false),
             ("background:url(x);", false),
             ("display", false),

@@ -1,0 +1,84 @@
+//! The command line answers wrong usage and a wrong configuration with exit code 2 and what to do, all of it at once.
+
+use assert_cmd::Command;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::process::Stdio;
+
+fn seamripper() -> Command {
+    Command::cargo_bin("seamripper").unwrap()
+}
+
+fn stderr_of(command: &mut Command, code: i32) -> String {
+    let output = command.output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{stderr}");
+    stderr
+}
+
+#[test]
+fn a_secret_that_is_no_text_is_refused_by_name() {
+    let stderr =
+        stderr_of(seamripper().env("SEAMRIPPER_SECRET", OsStr::from_bytes(b"\xff")).args(["config", "check"]), 2);
+    assert!(stderr.contains("SEAMRIPPER_SECRET is not valid UTF-8"), "{stderr}");
+}
+
+#[test]
+fn a_lexicon_that_is_not_there_is_found_by_the_check() {
+    let command = &mut seamripper();
+    let stderr = stderr_of(command.env("SEAMRIPPER_IMATCH__PAGE_LEXICON", "nosuch").args(["config", "check"]), 2);
+    assert!(stderr.contains("imatch.page_lexicon") && stderr.contains("nosuch"), "{stderr}");
+}
+
+#[test]
+fn all_that_is_wrong_is_shown_at_once() {
+    let command = &mut seamripper();
+    command.env("SEAMRIPPER_IMATCH__COPIES", "many").env("SEAMRIPPER_NONSENSE", "1").args(["config", "show"]);
+    let stderr = stderr_of(command, 2);
+    assert!(stderr.contains("imatch.copies = \"many\"") && stderr.contains("nonsense = 1"), "{stderr}");
+}
+
+#[test]
+fn wrong_usage_ends_with_two() {
+    for arguments in [&["sign"][..], &["nonsense"], &["sign", "--threads", "0", "x"], &["sign", "-t", "99999999", "x"]]
+    {
+        stderr_of(seamripper().args(arguments), 2);
+    }
+}
+
+#[test]
+fn an_error_that_nobody_can_read_is_still_an_error() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let status = std::process::Command::new(assert_cmd::cargo::cargo_bin("seamripper"))
+        .args(["sign", "no-such-file"])
+        .stdout(Stdio::null())
+        .stderr(full)
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(1));
+}
+
+#[test]
+fn every_command_has_help_with_examples_and_completions_are_there() {
+    for command in ["sign", "compare", "tune", "lexicon", "config", "completions"] {
+        let output = seamripper().args([command, "--help"]).output().unwrap();
+        let help = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && help.contains("Examples:"), "{command}: {help}");
+    }
+    for shell in ["bash", "zsh", "fish"] {
+        let output = seamripper().args(["completions", shell]).output().unwrap();
+        assert!(output.status.success() && output.stdout.len() > 1000, "{shell}");
+    }
+}
+
+#[test]
+fn a_lexicon_is_written_to_the_end_of_a_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+    std::fs::write(&target, "old").unwrap();
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    let output = seamripper().args(["lexicon", "build", "demo/pages", "-o"]).arg(&link).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(link.is_symlink());
+    assert_ne!(std::fs::read(&target).unwrap(), b"old");
+}
