@@ -6,7 +6,7 @@
 //!
 //! # Invariants
 //! - The same document, secret, lexicons and settings give the same bits on every machine and in every release of one
-//!   [`SCHEME`]. (`tests/golden.rs`)
+//!   [`SCHEME`]. (`tests/promises/golden.rs`)
 //! - Too little to judge is [`Outcome::Insufficient`], never a signature that equals all others like it.
 //!   (`empty_documents_have_no_signature`)
 

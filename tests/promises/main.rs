@@ -8,6 +8,7 @@ mod data;
 mod envelopes;
 mod estimates;
 mod files;
+mod golden;
 mod hostile;
 mod html;
 mod imatch;
