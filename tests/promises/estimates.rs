@@ -3,7 +3,10 @@
 //! Each figure is printed (`cargo test estimates -- --nocapture`).
 
 use super::data;
-use seamripper::signature::keyed::mix;
+use seamripper::config::Settings;
+use seamripper::document::{Carrier, Format, Reader, Record};
+use seamripper::signature::frame::Frame;
+use seamripper::signature::keyed::{Keys, mix};
 use seamripper::signature::minhash::{MinHash, SLOTS};
 use seamripper::signature::style::Sketcher;
 
@@ -120,4 +123,76 @@ fn style_estimates_the_jaccard_coefficient_of_real_pages() {
     assert!(n >= 12.0 * 10.0, "only {n} pairs to judge by");
     assert!(bias.abs() < 0.01, "bias {bias}");
     assert!(error < 1.1 * theory, "error {error}, theory {theory}");
+}
+
+/// A page whose template is known.
+struct Page {
+    site: String,
+    template: Option<(String, String)>,
+    html: String,
+}
+
+/// Every 23rd page of the real corpus with its site, generator and theme; or the bundled pages, of which those of the gazette
+/// are one site.
+fn labelled_pages() -> Vec<Page> {
+    let Some(folder) = data::real("html_generators") else {
+        let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/demo/pages")).unwrap();
+        let page = |path: std::path::PathBuf| {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let site = if name.starts_with("gazette-") { "gazette".to_owned() } else { name };
+            Page { site, template: None, html: std::fs::read_to_string(path).unwrap() }
+        };
+        return files.map(|file| page(file.unwrap().path())).collect();
+    };
+    let lines = data::unpacked(&folder.join("pages.jsonl.zst"));
+    let page = |line: &[u8]| {
+        let page: serde_json::Value = serde_json::from_slice(line).unwrap();
+        let field = |name: &str| page[name].as_str().unwrap().to_owned();
+        let template = Some((field("generator"), field("theme"))).filter(|(generator, _)| !generator.is_empty());
+        Page { site: field("site"), template, html: field("html") }
+    };
+    lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).step_by(23).map(page).collect()
+}
+
+/// A page's frame finds the other pages of its site and hardly any of another template.
+#[test]
+fn frames_tell_templates_apart() {
+    const SIMILARITY_MIN: f64 = 0.65;
+    let settings = Settings::default();
+    let keys = Keys::derive(settings.secret.reveal());
+    let mut reader = Reader::new(settings.limits.clone(), keys);
+    let mut frames = Vec::new();
+    for Page { site, template, html } in labelled_pages() {
+        let record = Record { format: Format::Page, body: html.into_bytes(), carrier: Carrier::default() };
+        let document = reader.read(&record).unwrap();
+        let frame = Frame::of(&document.markup.frame, keys.frame, settings.style.frame_items_min);
+        frames.push((site, template, frame));
+    }
+    let (mut n_joined, mut n_right, mut n_site, mut n_found, mut n_vetoed) = (0.0, 0.0, 0.0, 0.0, 0);
+    for (i, (site, template, frame)) in frames.iter().enumerate() {
+        for (other_site, other_template, other) in &frames[..i] {
+            let (is_site, is_template) = (site == other_site, template.is_some() && template == other_template);
+            n_site += f64::from(u8::from(is_site));
+            let (Some(frame), Some(other)) = (frame, other) else { continue };
+            if frame.similarity(other) < SIMILARITY_MIN {
+                continue;
+            }
+            if !frame.stylesheets_agree(other) {
+                n_vetoed += 1;
+                continue;
+            }
+            n_joined += 1.0;
+            n_right += f64::from(u8::from(is_site || is_template));
+            n_found += f64::from(u8::from(is_site));
+        }
+    }
+    let (precision, recall) = (n_right / n_joined, n_found / n_site);
+    let n_without = frames.iter().filter(|(.., frame)| frame.is_none()).count();
+    println!(
+        "frame: {} pages ({n_without} without), pairs at {SIMILARITY_MIN}: precision {precision:.4}, recall within a site \
+         {recall:.3}, {n_vetoed} pairs vetoed by stylesheets",
+        frames.len()
+    );
+    assert!(precision > 0.995, "precision {precision}");
+    assert!(recall > 0.8, "recall {recall}");
 }
