@@ -24,7 +24,7 @@ impl Progress {
         let total = if shown { corpus::total_bytes(paths) } else { None };
         let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(total, target).with_style(match total {
-            Some(_) => style("{bar:30} {percent:>3} %  {bytes}/{total_bytes}  {msg}  {eta} left"),
+            Some(_) => style("{wide_bar} {percent:>3} %  {bytes}/{total_bytes}  {msg}  {eta} left"),
             None => style("{spinner} {bytes}  {msg}"),
         });
         if shown {
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn templates_are_well_formed_and_a_hidden_bar_costs_nothing() {
         for template in
-            ["{bar:30} {percent:>3} %  {bytes}/{total_bytes}  {msg}  {eta} left", "{spinner} {bytes}  {msg}"]
+            ["{wide_bar} {percent:>3} %  {bytes}/{total_bytes}  {msg}  {eta} left", "{spinner} {bytes}  {msg}"]
         {
             style(template);
         }
