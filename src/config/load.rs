@@ -7,7 +7,7 @@ use std::path::Path;
 use toml::{Table, Value};
 
 /// Variables with our prefix that are no settings.
-const NOT_SETTINGS: [&str; 2] = ["SEAMRIPPER_DATA", "SEAMRIPPER_BENCH_ROUNDS"];
+const NOT_SETTINGS: [&str; 3] = ["SEAMRIPPER_DATA", "SEAMRIPPER_BENCH_ROUNDS", "SEAMRIPPER_GOLDEN"];
 const FILE_BYTES_MAX: u64 = 1 << 20;
 const PREFIX: &str = "SEAMRIPPER_";
 
