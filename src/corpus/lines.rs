@@ -49,12 +49,56 @@ fn envelope(place: String, number: u64, mut line: Vec<u8>, session: &mut Session
 
 /// Whether the object has a field `raw`: the mark of a mail. Nearly all pages are told by the first, much faster look.
 fn has_raw(line: &[u8]) -> bool {
-    memchr::memmem::find(line, b"\"raw\"").is_some() && sonic_rs::get(line, ["raw"]).is_ok()
+    memchr::memmem::find(line, b"\"raw\"").is_some() && has_key(line, b"\"raw\"")
+}
+
+/// Whether the object in `line` has `key` (in quotes) among its own keys. Depth is counted, not descended into: a megabyte
+/// of `[` would end a parser that calls itself.
+fn has_key(line: &[u8], key: &[u8]) -> bool {
+    let (mut depth, mut at) = (0_usize, 0);
+    while let Some(&byte) = line.get(at) {
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b'"' => {
+                let start = at;
+                at += 1;
+                while line.get(at).is_some_and(|&byte| byte != b'"') {
+                    at += if line[at] == b'\\' { 2 } else { 1 };
+                }
+                let is_key = || line[(at + 1).min(line.len())..].trim_ascii_start().starts_with(b":");
+                if depth == 1 && line.get(start..=at) == Some(key) && is_key() {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    false
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_are_those_of_the_object_itself() {
+        for (line, has) in [
+            (r#"{"raw": "x"}"#, true),
+            (r#"{"a": {"raw": 1}, "b\"": ["raw"], "raw" : 2}"#, true),
+            (r#"{"a": {"raw": 1}}"#, false),
+            (r#"{"a": "raw"}"#, false),
+            (r#"{"a": "\"raw\":"}"#, false),
+            (r#"{"raw"#, false),
+            (r#"{"\"#, false),
+            ("", false),
+        ] {
+            assert_eq!(has_key(line.as_bytes(), b"\"raw\""), has, "{line}");
+        }
+        let deep = [&b"{\"a\":"[..], &vec![b'['; 5_000_000]].concat();
+        assert!(!has_key(&deep, b"\"raw\""));
+    }
 
     #[test]
     fn only_a_field_of_the_envelope_makes_a_mail() {
