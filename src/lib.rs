@@ -1,8 +1,8 @@
 //! Seamripper tells mirrors, quilts and template pages in a stream of web pages and e-mails.
 //!
-//! A record comes out of a [`corpus`] of files, becomes a [`document`], is cut into [`text`] and
-//! signed ([`signature`]); [`verdict`] says what it means that two share something. [`pipeline`] joins the steps and is the place to start reading;
-//! [`command`] is what a user can ask for, and [`config`] what can be set.
+//! A record comes out of a [`corpus`] of files, becomes a [`document`], is cut into [`text`] and signed ([`signature`]);
+//! the [`store`] says which earlier documents share its keys, and [`verdict`] what that means. [`pipeline`] joins the steps
+//! and is the place to start reading; [`command`] is what a user can ask for, and [`config`] what can be set.
 
 pub mod command;
 pub mod config;
@@ -10,5 +10,6 @@ pub mod corpus;
 pub mod document;
 pub mod pipeline;
 pub mod signature;
+pub mod store;
 pub mod text;
 pub mod verdict;

@@ -1,7 +1,7 @@
 //! `seamripper compare`: how alike two documents are, and why.
 
-mod figures;
-mod passages;
+pub(super) mod figures;
+pub(super) mod passages;
 
 use super::report::{Form, n_columns, plain, print_json, print_report};
 use super::{Arguments, Common, Ending};
@@ -84,14 +84,14 @@ pub fn run(arguments: CompareArguments, common: &Common) -> anyhow::Result<Endin
 }
 
 /// Reads, cuts and signs.
-struct Maker {
+pub(super) struct Maker {
     reader: Reader,
     cutter: Cutter,
     signer: Signer,
 }
 
 impl Maker {
-    fn new(settings: &Settings) -> anyhow::Result<Self> {
+    pub(super) fn new(settings: &Settings) -> anyhow::Result<Self> {
         let keys = Keys::derive(settings.secret.reveal());
         Ok(Self {
             reader: Reader::new(settings.limits.clone(), keys),
@@ -100,7 +100,7 @@ impl Maker {
         })
     }
 
-    fn signed(&mut self, entry: Entry) -> anyhow::Result<Signed> {
+    pub(super) fn signed(&mut self, entry: Entry) -> anyhow::Result<Signed> {
         let Entry { place, record } = entry;
         let document = self.reader.read(&record).with_context(|| place.clone())?;
         let text = self.cutter.cut(document);
@@ -110,15 +110,15 @@ impl Maker {
 }
 
 /// A document with all that was made of it.
-struct Signed {
-    place: String,
-    document: Document,
-    text: Text,
-    signatures: Signatures,
+pub(super) struct Signed {
+    pub(super) place: String,
+    pub(super) document: Document,
+    pub(super) text: Text,
+    pub(super) signatures: Signatures,
 }
 
 impl Signed {
-    fn side(&self) -> Side<'_> {
+    pub(super) fn side(&self) -> Side<'_> {
         Side { document: &self.document, text: &self.text, signatures: &self.signatures }
     }
 

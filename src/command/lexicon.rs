@@ -1,5 +1,7 @@
 //! `seamripper lexicon`: count a corpus, and look into what was counted.
 
+mod from_store;
+
 use super::output::ERROR;
 use super::report::{self, plain, print_json, print_report};
 use super::{Common, Ending};
@@ -21,6 +23,7 @@ use std::thread;
 #[command(after_help = "Examples:
   seamripper lexicon build pages.warc.gz -o my.lexicon --name my-web --language en
   seamripper lexicon build ham/ -o ham.lexicon --about 'our own mail of 2025, without spam'
+  seamripper lexicon build --store seen.store --kind mail -o mail.lexicon
   seamripper lexicon inspect                       the built-in lexicons
   seamripper lexicon inspect my.lexicon            what it was built from, and how many terms it keeps
   seamripper lexicon inspect english-mail account  in how many documents a word stands
@@ -55,12 +58,19 @@ and change it as seldom as you would change a key.
 
 Examples:
   seamripper lexicon build pages.warc.gz -o my.lexicon --name my-web --language en
-  zstdcat texts.jsonl.zst | seamripper lexicon build - --format jsonl -o texts.lexicon"
+  zstdcat texts.jsonl.zst | seamripper lexicon build - --format jsonl -o texts.lexicon
+  seamripper lexicon build --store seen.store -o pages.lexicon   of what `scan --store` has seen"
 )]
 struct BuildArguments {
     /// Files and folders; `-` is standard input
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required_unless_present = "store", value_name = "PATH")]
     paths: Vec<PathBuf>,
+    /// Count what the store has seen that `scan --store` keeps here, rather than files
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "format", "threads", "terms_max"])]
+    store: Option<PathBuf>,
+    /// Of a store, the words of pages or of mails [default: page]
+    #[arg(long, requires = "store")]
+    kind: Option<from_store::Of>,
     /// Where to write the lexicon
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
@@ -87,6 +97,13 @@ struct BuildArguments {
     threads: Option<NonZeroUsize>,
     #[command(flatten)]
     form: report::Form,
+}
+
+impl BuildArguments {
+    fn name(&self) -> String {
+        let stem = || self.output.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        self.name.clone().unwrap_or_else(stem)
+    }
 }
 
 /// Builds or inspects.
@@ -117,9 +134,13 @@ fn opened(file_or_name: &str) -> anyhow::Result<Lexicon> {
 }
 
 fn build(arguments: BuildArguments, settings: &Settings, quiet: bool) -> anyhow::Result<Ending> {
-    let BuildArguments { paths, output, name, language, about, df_min, terms_max, format, threads, form } = arguments;
+    let output = &arguments.output;
     ensure!(!output.is_dir(), "`{}` is a folder: name a file to write", output.display());
-    let name = name.unwrap_or_else(|| output.file_stem().unwrap_or_default().to_string_lossy().into_owned());
+    if let Some(store) = &arguments.store {
+        return from_store::build(store, &arguments, settings);
+    }
+    let name = arguments.name();
+    let BuildArguments { paths, output, language, about, df_min, terms_max, format, threads, form, .. } = arguments;
     let options = corpus::Options { form: format, ..corpus::Options::default() };
     let limits = CountLimits { document_terms_min: settings.text.terms_min, terms_max, ..CountLimits::default() };
     let n_threads = threads.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);

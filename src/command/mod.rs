@@ -6,9 +6,12 @@
 pub mod compare;
 pub mod completions;
 pub mod config;
+pub mod explain;
 pub mod lexicon;
 pub mod output;
 pub mod report;
+pub mod scan;
+pub mod scan_report;
 pub mod sign;
 pub mod tune;
 
@@ -75,6 +78,8 @@ pub fn environment() -> Vec<(String, String)> {
 
 const EXAMPLES: &str = "\
 Examples:
+  seamripper scan crawl.warc.gz mails/ > verdicts.jsonl
+  seamripper explain ID --from crawl.warc.gz   why a document got its verdict, with the passages
   seamripper sign page.html mails.mbox.gz      what was read, and its signatures, one JSON object per document
   seamripper sign --text page.html             the visible text that all spans refer to
   seamripper compare a.html b.html             how alike two documents are, and why
@@ -84,6 +89,10 @@ Examples:
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Say of every document whether it is a mirror, a quilt, a template page or original
+    Scan(scan::ScanArguments),
+    /// Say why a document got its verdict
+    Explain(explain::ExplainArguments),
     /// Read documents and print what was read and their signatures
     Sign(sign::SignArguments),
     /// Say how alike two documents are, and why
@@ -111,6 +120,8 @@ pub enum Ending {
 pub fn run(arguments: Arguments) -> anyhow::Result<Ending> {
     let common = &arguments.common;
     match arguments.command {
+        Command::Scan(arguments) => scan::run(arguments, common),
+        Command::Explain(arguments) => explain::run(arguments, common),
         Command::Sign(arguments) => sign::run(arguments, common),
         Command::Compare(arguments) => compare::run(arguments, common),
         Command::Tune(arguments) => tune::run(arguments, common),

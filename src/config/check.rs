@@ -4,6 +4,22 @@ use super::{Band, Settings};
 
 /// Offsets into a document are 32-bit; a quarter of that leaves room for what decoding and joining add.
 const BYTES_CEILING: usize = 1 << 30;
+/// Slots of a minhash.
+const SLOTS: usize = 128;
+/// Bins of a style.
+const BINS: u32 = 128;
+/// A smaller store holds nothing worth the name.
+const MEMORY_FLOOR: usize = 1 << 20;
+/// 16 million documents, which is as many as can be told apart, need less.
+const MEMORY_CEILING: usize = 96 << 30;
+/// Bytes of a record that waits to be looked at again.
+const QUEUED_BYTES: usize = 24;
+/// A head has room for three further prototypes.
+const PROTOTYPES_CEILING: usize = 4;
+/// Owners of a gram lie in one cache line.
+const OWNERS_CEILING: usize = 5;
+/// A cluster that two were merged into has room for the leaders of both.
+const LEADERS_CEILING: usize = 8;
 /// The terms of a lexicon keep their membership in all copies in one 64-bit word, the original included.
 const COPIES_CEILING: usize = 63;
 
@@ -81,5 +97,158 @@ pub(super) fn problems(settings: &Settings) -> Vec<String> {
             format!("{key} ([{min}, {max}]) must ascend and lie in 0 to 1"),
         );
     }
+    store_problems(settings, &mut problems);
     problems
+}
+
+/// What is wrong with the settings of match and judge.
+fn store_problems(settings: &Settings, problems: &mut Vec<String>) {
+    let Settings { text, store, mirror, quilt, template, revisions, .. } = settings;
+    let mut refuse = |wrong: bool, problem: String| {
+        if wrong {
+            problems.push(problem);
+        }
+    };
+    refuse(
+        store.memory > MEMORY_CEILING,
+        format!("store.memory ({}) must be at most {MEMORY_CEILING}: it holds no more documents", store.memory),
+    );
+    refuse(store.memory < MEMORY_FLOOR, format!("store.memory ({}) must be at least {MEMORY_FLOOR}", store.memory));
+    let queue_bytes = revisions.queue_max.saturating_mul(QUEUED_BYTES);
+    refuse(
+        store.memory >= MEMORY_FLOOR && queue_bytes > store.memory / 2,
+        format!(
+            "revisions.queue_max ({}) needs {queue_bytes} bytes, more than half of store.memory ({})",
+            revisions.queue_max, store.memory
+        ),
+    );
+    for (key, value) in [
+        ("store.share_max", store.share_max),
+        ("mirror.cosine_min", mirror.cosine_min),
+        ("mirror.core_cosine_min", mirror.core_cosine_min),
+        ("mirror.resemblance_min", mirror.resemblance_min),
+        ("mirror.prototype_below", mirror.prototype_below),
+        ("mirror.head_min", mirror.head_min),
+        ("quilt.fraction_min", quilt.fraction_min),
+        ("quilt.linked_min", quilt.linked_min),
+        ("template.frame_min", template.frame_min),
+        ("template.leader_below", template.leader_below),
+        ("template.merge_min", template.merge_min),
+        ("template.linked_min", template.linked_min),
+        ("template.copies_min", template.copies_min),
+    ] {
+        refuse(!(0.0..=1.0).contains(&value), format!("{key} ({value}) must lie in 0 to 1"));
+    }
+    for (key, value, ceiling) in [
+        ("mirror.prototypes_max", mirror.prototypes_max, PROTOTYPES_CEILING),
+        ("mirror.candidates_max", mirror.candidates_max, 64),
+        ("mirror.related_max", mirror.related_max, 64),
+        ("quilt.owners_max", quilt.owners_max, OWNERS_CEILING),
+        ("quilt.sources_min", quilt.sources_min, 64),
+        ("quilt.remembered_max", quilt.remembered_max, 64),
+        ("template.candidates_max", template.candidates_max, 64),
+        ("template.leaders_max", template.leaders_max, LEADERS_CEILING),
+    ] {
+        refuse(!(1..=ceiling).contains(&value), format!("{key} ({value}) must lie in 1 to {ceiling}"));
+    }
+    for (key, value) in [
+        ("mirror.sentence_df_max", u32::from(mirror.sentence_df_max)),
+        ("quilt.gram_df_max", u32::from(quilt.gram_df_max)),
+        ("quilt.source_grams_min", quilt.source_grams_min),
+        ("quilt.source_grams_min_unspaced", quilt.source_grams_min_unspaced),
+        ("template.bins_min", template.bins_min),
+    ] {
+        refuse(value == 0, format!("{key} (0) must be at least 1"));
+    }
+    refuse(store.share_max == 0.0, "store.share_max (0) must be above 0: nobody could store anything".into());
+    refuse(template.size_min < 2, format!("template.size_min ({}) must be at least 2", template.size_min));
+    refuse(
+        mirror.bands.saturating_mul(mirror.rows).get() > SLOTS,
+        format!(
+            "mirror.bands ({}) times mirror.rows ({}) must be at most {SLOTS}, the slots of a minhash",
+            mirror.bands, mirror.rows
+        ),
+    );
+    refuse(
+        template.bins_alone_min > BINS,
+        format!("template.bins_alone_min ({}) must be at most {BINS}, the bins of a style", template.bins_alone_min),
+    );
+    refuse(
+        template.bins_min > template.bins_alone_min,
+        format!(
+            "template.bins_min ({}) must not be above template.bins_alone_min ({})",
+            template.bins_min, template.bins_alone_min
+        ),
+    );
+    for (low_key, low, high_key, high) in [
+        ("mirror.core_cosine_min", mirror.core_cosine_min, "mirror.cosine_min", mirror.cosine_min),
+        ("mirror.head_min", mirror.head_min, "mirror.prototype_below", mirror.prototype_below),
+        ("template.frame_min", template.frame_min, "template.merge_min", template.merge_min),
+        ("template.frame_min", template.frame_min, "template.leader_below", template.leader_below),
+    ] {
+        refuse(low > high, format!("{low_key} ({low}) must not be above {high_key} ({high})"));
+    }
+    refuse(
+        quilt.remembered_max < quilt.sources_min,
+        format!(
+            "quilt.remembered_max ({}) must not be below quilt.sources_min ({})",
+            quilt.remembered_max, quilt.sources_min
+        ),
+    );
+    refuse(
+        (mirror.contained_chars_min as usize) < text.sentence_chars_min,
+        format!(
+            "mirror.contained_chars_min ({}) must not be below text.sentence_chars_min ({})",
+            mirror.contained_chars_min, text.sentence_chars_min
+        ),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Plan;
+
+    #[test]
+    fn the_defaults_have_no_problem() {
+        assert_eq!(problems(&Settings::default()), Vec::<String>::new());
+        assert_eq!((MEMORY_FLOOR, SLOTS), (Plan::MEMORY_MIN, crate::signature::minhash::SLOTS));
+    }
+
+    /// Each change alone is refused with these words, and nothing else is wrong.
+    #[test]
+    fn each_problem_is_named_with_its_values() {
+        type Change = fn(&mut Settings);
+        let table: [(Change, &str); 14] = [
+            (|s| s.store.memory = 1000, "store.memory (1000) must be at least 1048576"),
+            (
+                |s| s.store.memory = 4 << 20,
+                "revisions.queue_max (100000) needs 2400000 bytes, more than half of store.memory (4194304)",
+            ),
+            (|s| s.store.share_max = 1.5, "store.share_max (1.5) must lie in 0 to 1"),
+            (|s| s.store.share_max = 0.0, "store.share_max (0) must be above 0"),
+            (|s| s.quilt.fraction_min = f64::NAN, "quilt.fraction_min (NaN) must lie in 0 to 1"),
+            (|s| s.mirror.prototypes_max = 5, "mirror.prototypes_max (5) must lie in 1 to 4"),
+            (|s| s.mirror.prototypes_max = 0, "mirror.prototypes_max (0) must lie in 1 to 4"),
+            (|s| s.template.leaders_max = 9, "template.leaders_max (9) must lie in 1 to 8"),
+            (|s| s.quilt.gram_df_max = 0, "quilt.gram_df_max (0) must be at least 1"),
+            (
+                |s| s.mirror.bands = 33.try_into().unwrap(),
+                "mirror.bands (33) times mirror.rows (4) must be at most 128",
+            ),
+            (|s| s.mirror.cosine_min = 0.4, "mirror.core_cosine_min (0.5) must not be above mirror.cosine_min (0.4)"),
+            (
+                |s| s.template.bins_alone_min = 10,
+                "template.bins_min (20) must not be above template.bins_alone_min (10)",
+            ),
+            (|s| s.template.merge_min = 0.6, "template.frame_min (0.65) must not be above template.merge_min (0.6)"),
+            (|s| s.quilt.remembered_max = 3, "quilt.remembered_max (3) must not be below quilt.sources_min (4)"),
+        ];
+        for (change, expected) in table {
+            let mut settings = Settings::default();
+            change(&mut settings);
+            let problems = problems(&settings);
+            assert!(problems.len() == 1 && problems[0].starts_with(expected), "{expected}: {problems:?}");
+        }
+    }
 }

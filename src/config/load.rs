@@ -7,7 +7,8 @@ use std::path::Path;
 use toml::{Table, Value};
 
 /// Variables with our prefix that are no settings.
-const NOT_SETTINGS: [&str; 3] = ["SEAMRIPPER_DATA", "SEAMRIPPER_BENCH_ROUNDS", "SEAMRIPPER_GOLDEN"];
+const NOT_SETTINGS: [&str; 4] =
+    ["SEAMRIPPER_DATA", "SEAMRIPPER_BENCH_ROUNDS", "SEAMRIPPER_GOLDEN", "SEAMRIPPER_QUALITY"];
 const FILE_BYTES_MAX: u64 = 1 << 20;
 const PREFIX: &str = "SEAMRIPPER_";
 

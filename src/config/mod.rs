@@ -35,6 +35,16 @@ pub struct Settings {
     pub grams: GramSettings,
     /// Style and page frame.
     pub style: StyleSettings,
+    /// The prototype store.
+    pub store: StoreSettings,
+    /// Whose copy a document is.
+    pub mirror: MirrorSettings,
+    /// Whose words it holds.
+    pub quilt: QuiltSettings,
+    /// Whose style it has.
+    pub template: TemplateSettings,
+    /// Verdicts that are looked at again.
+    pub revisions: RevisionSettings,
 }
 
 /// A value that is never shown.
@@ -160,6 +170,102 @@ pub struct GramSettings {
 pub struct StyleSettings {
     pub parts_min: usize,
     pub frame_items_min: usize,
+}
+
+/// The prototype store.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml explains every key, once")]
+pub struct StoreSettings {
+    pub memory: usize,
+    pub share_max: f64,
+    pub ttl_hours: u64,
+    pub time_jump_max_hours: u64,
+    pub cross_kinds: bool,
+    pub url_bytes_max: usize,
+    pub spelled_one_in: u64,
+}
+
+/// Whose copy a document is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml explains every key, once")]
+pub struct MirrorSettings {
+    pub bands: NonZeroUsize,
+    pub rows: NonZeroUsize,
+    pub page_bands: NonZeroUsize,
+    pub page_rows: NonZeroUsize,
+    pub candidates_max: usize,
+    pub cosine_min: f64,
+    pub core_cosine_min: f64,
+    pub resemblance_min: f64,
+    pub resemblance_min_unspaced: f64,
+    pub prototype_below: f64,
+    pub prototypes_max: usize,
+    pub head_min: f64,
+    pub sentence_df_max: u8,
+    pub contained_chars_min: u32,
+    pub boilerplate_domains_min: u32,
+    pub related_max: usize,
+    pub canonical: Canonical,
+}
+
+/// Which copy of a group is preferred.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Canonical {
+    /// The first.
+    FirstSeen,
+    /// The one that the first calls its original.
+    RelCanonical,
+    /// The one with the most words.
+    Longest,
+}
+
+/// Whose words a document holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml explains every key, once")]
+pub struct QuiltSettings {
+    pub gram_df_max: u8,
+    pub sources_min: usize,
+    pub fraction_min: f64,
+    pub source_grams_min: u32,
+    pub source_grams_min_unspaced: u32,
+    pub bridge_words: u32,
+    pub bridge_characters: u32,
+    pub foreign: bool,
+    pub quilts_are_sources: bool,
+    pub linked_min: f64,
+    pub owners_max: usize,
+    pub remembered_max: usize,
+}
+
+/// Whose style a document has.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml explains every key, once")]
+pub struct TemplateSettings {
+    pub frame_min: f64,
+    pub bins_min: u32,
+    pub bins_alone_min: u32,
+    pub candidates_max: usize,
+    pub leader_below: f64,
+    pub leaders_max: usize,
+    pub merge_min: f64,
+    pub size_min: u32,
+    pub linked_min: f64,
+    pub copies_min: f64,
+}
+
+/// Verdicts that are looked at again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml explains every key, once")]
+pub struct RevisionSettings {
+    pub queue_max: usize,
+    pub per_document: usize,
+    pub per_record_max: u32,
 }
 
 impl Default for Settings {

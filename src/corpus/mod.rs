@@ -28,6 +28,7 @@ pub use walk::total_bytes;
 
 use crate::config::Limits;
 use crate::document::{Record, Rejection};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -176,6 +177,26 @@ pub fn one(spec: &str, options: &Options, limits: &Limits) -> Result<Entry, Trou
     }
 }
 
+/// The documents at `places` ([`Entry::place`]), as far as they are still there, file by file; each file is read once, and
+/// not further than to the last of them. What standard input has given is gone.
+pub fn several(places: &[String], options: &Options, limits: &Limits, mut with: impl FnMut(Entry)) {
+    let mut by_file: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for place in places {
+        by_file.entry(container(place)).or_default().insert(place);
+    }
+    by_file.remove("-");
+    for (file, mut wanted) in by_file {
+        read(&[PathBuf::from(file)], options, limits, &mut |entry| {
+            if let Ok(entry) = entry
+                && wanted.remove(entry.place.as_str())
+            {
+                with(entry);
+            }
+            if wanted.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+    }
+}
+
 /// The part of `spec` that is a path: all of it, or what stands before the first `#` that gives an existing file.
 fn container(spec: &str) -> &str {
     if spec == "-" || Path::new(spec).exists() {
@@ -204,5 +225,35 @@ impl Session<'_> {
     fn trouble(&mut self, place: &str, cause: impl Into<Cause>) -> ControlFlow<()> {
         self.tally.n_troubles += 1;
         (self.with)(Err(Trouble { place: place.into(), cause: cause.into() }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Settings;
+
+    #[test]
+    fn several_documents_are_found_again_by_their_places() {
+        let folder = tempfile::tempdir().unwrap();
+        let (many, alone) = (folder.path().join("many.jsonl"), folder.path().join("alone.html"));
+        let line = |n: u32| format!("{{\"id\": \"{n}\", \"text\": \"text {n}\"}}\n");
+        std::fs::write(&many, (1..=5).map(line).collect::<String>()).unwrap();
+        std::fs::write(&alone, "<p>Alone").unwrap();
+        let (options, limits) = (Options::default(), Settings::default().limits);
+        let mut places = Vec::new();
+        read(&[many, alone], &options, &limits, &mut |entry| {
+            places.push(entry.unwrap().place);
+            ControlFlow::Continue(())
+        });
+        assert_eq!(places.len(), 6);
+        let asked: Vec<String> =
+            [&places[5], &places[3], &places[1], "-#1", "gone.html"].map(|place: &str| place.to_owned()).to_vec();
+        let mut found = Vec::new();
+        several(&asked, &options, &limits, |entry| {
+            assert_eq!(one(&entry.place, &options, &limits).unwrap(), entry);
+            found.push(entry.place);
+        });
+        assert_eq!(found, [&*places[5], &places[1], &places[3]]);
     }
 }

@@ -36,8 +36,8 @@ pub enum Kind {
 }
 
 /// A half-open range of bytes in a document's visible text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(into = "(u32, u32)")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "(u32, u32)", into = "(u32, u32)")]
 pub struct Span {
     /// The first byte.
     pub start: u32,
@@ -71,6 +71,12 @@ impl Span {
 impl From<Span> for (u32, u32) {
     fn from(span: Span) -> Self {
         (span.start, span.end)
+    }
+}
+
+impl From<(u32, u32)> for Span {
+    fn from((start, end): (u32, u32)) -> Self {
+        Self { start, end }
     }
 }
 

@@ -101,7 +101,7 @@ impl Bagger {
 }
 
 /// What I-Match signs: the core of the visible text, in runs of neighbouring units.
-fn core_pieces<'d>(document: &'d Document, text: &'d Text) -> impl Iterator<Item = &'d str> {
+pub(super) fn core_pieces<'d>(document: &'d Document, text: &'d Text) -> impl Iterator<Item = &'d str> {
     let mut first = 0;
     let runs = text.words.traits.chunk_by(|a, b| a.has(Traits::CORE) == b.has(Traits::CORE));
     runs.filter_map(move |run| {

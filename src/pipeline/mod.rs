@@ -1,7 +1,10 @@
 //! The steps put together: [`Steps`] takes one record through all of them, [`sign`] does so with many on several threads.
 
+pub mod exact;
+pub mod filter;
 pub mod lexicon;
 pub mod progress;
+pub mod scan;
 pub mod sign;
 
 use crate::config::Settings;

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How far a reading of `corpus` is.
+/// How far a reading of `corpus` is. A clone shows the same bar.
+#[derive(Clone)]
 pub struct Progress {
     bar: ProgressBar,
     n_bytes_read: Arc<AtomicU64>,
@@ -35,12 +36,31 @@ impl Progress {
 
     /// `n_documents` are done.
     pub fn show(&self, n_documents: u64) {
+        self.tell(n_documents, "");
+    }
+
+    /// `n_documents` are done, and there is more to say.
+    pub fn tell(&self, n_documents: u64, more: &str) {
         if self.bar.is_hidden() {
             return;
         }
         self.bar.set_position(self.n_bytes_read.load(Ordering::Relaxed));
         let rate = n_documents as f64 / self.seconds().max(1e-3);
-        self.bar.set_message(format!("{n_documents} documents, {rate:.0}/s"));
+        let comma = if more.is_empty() { "" } else { ", " };
+        self.bar.set_message(format!("{n_documents} documents, {rate:.0}/s{comma}{more}"));
+    }
+
+    /// Of a second half of the work, `n_done` of `n_all` documents are done; `what` says what it is.
+    pub fn show_half(&self, what: &str, n_done: usize, n_all: usize) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        if n_done <= 1 {
+            self.bar.set_style(style(HALF));
+        }
+        self.bar.set_length(n_all as u64);
+        self.bar.set_position(n_done as u64);
+        self.bar.set_message(what.to_owned());
     }
 
     /// Writes a line to stderr without tearing the bar.
@@ -60,6 +80,8 @@ impl Progress {
     }
 }
 
+const HALF: &str = "{wide_bar} {percent:>3} %  {pos}/{len} documents {msg}  {eta} left";
+
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template)
         .expect("the templates are fixed, and a test reads them")
@@ -73,7 +95,7 @@ mod tests {
     #[test]
     fn templates_are_well_formed_and_a_hidden_bar_costs_nothing() {
         for template in
-            ["{wide_bar} {percent:>3} %  {bytes}/{total_bytes}  {msg}  {eta} left", "{spinner} {bytes}  {msg}"]
+            ["{wide_bar} {percent:>3} %  {bytes}/{total_bytes}  {msg}  {eta} left", "{spinner} {bytes}  {msg}", HALF]
         {
             style(template);
         }

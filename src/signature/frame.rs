@@ -65,8 +65,7 @@ impl Frame {
 
     /// The estimate of the weighted Jaccard coefficient of two frames, less what agrees by chance (one slot in 256).
     pub fn similarity(&self, other: &Self) -> f64 {
-        let agreeing = self.slots.iter().zip(other.slots.iter()).filter(|(a, b)| a == b).count();
-        ((agreeing as f64 / SLOTS as f64 * 256.0 - 1.0) / 255.0).max(0.0)
+        similarity(self.slots.as_slice(), other.slots.as_slice())
     }
 
     /// Whether the stylesheets leave room for one template: true unless both pages have some and share less than half.
@@ -78,13 +77,24 @@ impl Frame {
 
     /// The keys under which a store finds frames alike: 32 bands of 3 slots.
     pub fn bands(&self) -> impl Iterator<Item = u64> + '_ {
-        let (bands, rows) = BANDS;
-        self.slots
-            .chunks_exact(rows)
-            .take(bands)
-            .zip(0_u64..)
-            .map(|(slots, band)| mix(slots.iter().fold(band, |bytes, &slot| bytes << 8 | u64::from(slot)), BAND))
+        bands(self.slots.as_slice())
     }
+}
+
+/// [`Frame::similarity`] of bare slots.
+pub fn similarity(a: &[u8], b: &[u8]) -> f64 {
+    let agreeing = a.iter().zip(b).filter(|(a, b)| a == b).count();
+    ((agreeing as f64 / SLOTS as f64 * 256.0 - 1.0) / 255.0).max(0.0)
+}
+
+/// [`Frame::bands`] of bare slots.
+pub fn bands(slots: &[u8]) -> impl Iterator<Item = u64> + '_ {
+    let (bands, rows) = BANDS;
+    slots
+        .chunks_exact(rows)
+        .take(bands)
+        .zip(0_u64..)
+        .map(|(slots, band)| mix(slots.iter().fold(band, |bytes, &slot| bytes << 8 | u64::from(slot)), BAND))
 }
 
 /// Keeps bands apart from every other use of the mixer; any odd number would do.

@@ -54,6 +54,9 @@ pub struct Signatures {
     pub full: Option<View>,
     /// Minhash over shingles of the core.
     pub shingles: Option<minhash::MinHash>,
+    /// Minhash over shingles of all of the visible text, of a page that has little content: its lists are what it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shown_shingles: Option<minhash::MinHash>,
     /// Extended I-Match of the core.
     pub imatch: Option<imatch::IMatch>,
     /// Word 5-grams of the core with their positions, winnowed unless all were asked for.

@@ -27,6 +27,16 @@ use crate::text::words::{Traits, Words, terms};
 use std::sync::Arc;
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
+/// A page of less content than one part in so many is a list or a menu, and so is one of fewer words: all of it says more
+/// than its few sentences ("Here is a list of all functions:").
+const CORE_SHARE: usize = 3;
+const CORE_WORDS_MIN: usize = 64;
+
+/// Whether `n_core` units of content among `n_words` are too few to stand for the page.
+fn is_little(n_core: usize, n_words: usize) -> bool {
+    n_core < n_words && (n_core < n_words / CORE_SHARE || n_core < CORE_WORDS_MIN)
+}
+
 /// Signs texts; keeps its buffers.
 pub struct Signer {
     keys: Keys,
@@ -64,6 +74,11 @@ impl Signer {
             bytes: Vec::new(),
             grams: Vec::new(),
         }
+    }
+
+    /// The digest of all that decides signatures.
+    pub fn key_id(&self) -> u64 {
+        self.key_id
     }
 
     /// What [`Signatures::links`] holds for `url`, which is absolute and normalised.
@@ -111,7 +126,13 @@ impl Signer {
             outcome,
             n_words: words.len() as u32,
             n_core_words: n_core as u32,
-            shingles: if is_enough { self.shingles(words, document.kind) } else { None },
+            shingles: if is_enough { self.shingles(words, Traits::CORE, document.kind) } else { None },
+            shown_shingles: match shown.minhash {
+                Some(_) if document.kind == Kind::Page && is_little(n_core, words.len()) => {
+                    self.shingles(words, Traits::ANY, document.kind)
+                }
+                _ => None,
+            },
             imatch,
             grams: if is_enough { self.grams(words) } else { Vec::new() },
             sentences: if outcome == Outcome::Signed { sentences } else { Vec::new() },
@@ -140,8 +161,8 @@ impl Signer {
         View { digest: Some(xxh3_128_with_seed(&self.bytes, self.keys.digest)), terms, minhash }
     }
 
-    /// Minhash over the shingles of the core.
-    fn shingles(&mut self, words: &Words, kind: Kind) -> Option<MinHash> {
+    /// Minhash over the shingles of the wanted units.
+    fn shingles(&mut self, words: &Words, wanted: Traits, kind: Kind) -> Option<MinHash> {
         let MinhashSettings { page_shingle_words, mail_shingle_words, shingle_characters } = &self.minhash;
         let n_words = match kind {
             Kind::Page => page_shingle_words,
@@ -149,7 +170,7 @@ impl Signer {
         };
         let (key, shingles) = (self.keys.shingles, &mut self.terms);
         shingles.clear();
-        grams::shingles(words, Traits::CORE, n_words.get(), shingle_characters.get(), key, |hash| shingles.push(hash));
+        grams::shingles(words, wanted, n_words.get(), shingle_characters.get(), key, |hash| shingles.push(hash));
         MinHash::of(shingles.iter().copied(), key)
     }
 
@@ -238,7 +259,7 @@ fn host(url: &str) -> &str {
 /// here.
 fn key_id(keys: &Keys, settings: &Settings, lexicons: &Lexicons) -> u64 {
     // Limits cut off what is too much; signatures made under other limits may still be compared.
-    let Settings { secret: _, limits: _, text, content, imatch, minhash, grams, style } = settings;
+    let Settings { text, content, imatch, minhash, grams, style, .. } = settings;
     let TextSettings { terms_min, digits_masked_min, sentence_chars_min } = text;
     let text = (terms_min, digits_masked_min, sentence_chars_min);
     let ContentSettings { node_share, link_share, sentence_chars_max } = content;

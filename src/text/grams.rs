@@ -12,7 +12,9 @@
 //! - Grams and shingles are those of the definition. (`runs_are_those_of_the_definition`)
 //! - Two texts that share `window` consecutive grams share a winnowed one. (`shared_runs_share_a_winnowed_gram`)
 
+use super::sentences::Sentence;
 use super::words::{Traits, Words};
+use crate::document::Span;
 use crate::signature::keyed::mix;
 use serde::Serialize;
 
@@ -30,6 +32,21 @@ pub struct Gram {
     pub position: u32,
 }
 
+/// Where a gram stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Its first unit, counted in the core: passages on both sides of a menu are neighbours.
+    pub first: u32,
+    /// One past its last unit.
+    pub end: u32,
+    /// Its bytes in the visible text.
+    pub span: Span,
+    /// Units and bytes before it that belong to a passage which begins with it.
+    pub lead: (u16, u16),
+    /// Units and bytes after it that belong to a passage which ends with it.
+    pub trail: (u16, u16),
+}
+
 /// Adds the grams of the units of `words` that have all flags of `wanted` to `grams`: all of them for a `window` of 1, else
 /// the winnowed ones. `scratch` is reused.
 ///
@@ -44,6 +61,52 @@ pub fn cut(words: &Words, wanted: Traits, key: u64, window: usize, scratch: &mut
     all(words, wanted, key, scratch);
     winnow(scratch, window, |gram| grams.push(gram));
 }
+
+/// Where each of `grams`, in order of position, stands; units are counted in the core.
+pub fn places(words: &Words, sentences: &[Sentence], grams: &[Gram]) -> Vec<Place> {
+    let mut places = Vec::with_capacity(grams.len());
+    // Units of the core before `at`, and the sentence that holds it.
+    let (mut at, mut n_core, mut sentence) = (0, 0, 0);
+    for gram in grams {
+        let first = gram.position as usize;
+        n_core += words.traits[at..first].iter().filter(|traits| traits.has(Traits::CORE)).count() as u32;
+        at = first;
+        let (mut end, mut weight) = (first, 0);
+        while weight < GRAM_WORDS * GRAM_CHARACTERS {
+            weight += if words.traits[end].has(Traits::CHARACTER) { GRAM_WORDS } else { GRAM_CHARACTERS };
+            end += 1;
+        }
+        while sentences.get(sentence).is_some_and(|sentence| sentence.end_word as usize <= first) {
+            sentence += 1;
+        }
+        let start_of_sentence = sentences.get(sentence).map_or(first, |sentence| sentence.first_word as usize);
+        let last = sentences[sentence.min(sentences.len())..].iter().find(|sentence| sentence.end_word as usize >= end);
+        let end_of_sentence = last.map_or(end, |sentence| sentence.end_word as usize);
+        let lead = reach(first - start_of_sentence.min(first), |n| words.traits[first - n].has(Traits::CORE));
+        let trail = reach(end_of_sentence.max(end) - end, |n| words.traits[end + n - 1].has(Traits::CORE));
+        let span = Span { start: words.spans[first].start, end: words.spans[end - 1].end };
+        places.push(Place {
+            first: n_core,
+            end: n_core + (end - first) as u32,
+            span,
+            lead: (lead as u16, (span.start - words.spans[first - lead].start) as u16),
+            trail: (trail as u16, (words.spans[end + trail - 1].end - span.end) as u16),
+        });
+    }
+    places
+}
+
+/// A passage begins and ends with a sentence more often than not: how far to go for that, `n_units` away, if it is not
+/// too far and all of it is core.
+fn reach(n_units: usize, is_core: impl Fn(usize) -> bool) -> usize {
+    let n_units = if n_units <= REACH_MAX { n_units } else { REACH_MIN };
+    if (1..=n_units).all(is_core) { n_units } else { 0 }
+}
+
+/// Units that a passage is stretched by at most, to the border of a sentence; and without one in reach. Of a window of 11
+/// grams the kept one is 5 from its end on average.
+const REACH_MAX: usize = 12;
+const REACH_MIN: usize = 4;
 
 /// Calls `with` for the hash of every shingle of the units of `words` that have all flags of `wanted`, in order:
 /// `n_words` words, `n_characters` characters of a script without spaces, or a mixture of the same weight.
@@ -130,7 +193,6 @@ fn winnow(grams: &[Gram], window: usize, mut with: impl FnMut(Gram)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Span;
     use proptest::prelude::*;
 
     const KEY: u64 = 9;

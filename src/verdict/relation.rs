@@ -29,7 +29,7 @@
 
 use super::url_similarity::UrlSimilarity;
 use crate::signature::LongSentence;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Above this overlap two documents are the same. The prose of the thesis says "0.6 or more" once; its rule says more.
 pub const OVERLAP_ABOVE: f64 = 0.6;
@@ -61,7 +61,7 @@ impl Containment {
 }
 
 /// Which document lies in the other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// They are the same (R > 0.6), or neither is the shorter one.
@@ -117,19 +117,31 @@ impl SentenceScores {
                 scores.n_weak += 1;
             }
         }
-        let shared = scores.n_shared_chars as f64;
-        let (this, that) = (scores.n_this_chars, scores.n_that_chars);
-        if scores.n_shared_chars > 0 {
-            scores.overlap = Overlap(2.0 * shared / (this + that) as f64);
-            scores.containment = Containment(shared / this.min(that) as f64);
+        scores.complete();
+        scores
+    }
+
+    /// The scores of two documents whose long content sentences have these lengths, `n_shared` of them shared.
+    pub fn of_lengths(n_shared: u32, n_shared_chars: u64, n_this_chars: u64, n_that_chars: u64) -> Self {
+        let mut scores = Self { n_shared, n_shared_chars, n_this_chars, n_that_chars, ..Self::default() };
+        scores.complete();
+        scores
+    }
+
+    /// The coefficients and the direction, by the lengths.
+    fn complete(&mut self) {
+        let shared = self.n_shared_chars as f64;
+        let (this, that) = (self.n_this_chars, self.n_that_chars);
+        if self.n_shared_chars > 0 {
+            self.overlap = Overlap((2.0 * shared / (this + that) as f64).min(1.0));
+            self.containment = Containment((shared / this.min(that).max(1) as f64).min(1.0));
         }
-        scores.direction = match this.cmp(&that) {
-            _ if scores.overlap.0 > OVERLAP_ABOVE || scores.n_shared == 0 => Direction::Equal,
+        self.direction = match this.cmp(&that) {
+            _ if self.overlap.0 > OVERLAP_ABOVE || self.n_shared == 0 => Direction::Equal,
             std::cmp::Ordering::Less => Direction::ThisInThat,
             std::cmp::Ordering::Equal => Direction::Equal,
             std::cmp::Ordering::Greater => Direction::ThatInThis,
         };
-        scores
     }
 
     /// The branch of the tree, or `None` where nothing is shared.
@@ -170,7 +182,7 @@ pub enum Class {
 }
 
 /// The leaves of the tree, by the names that verdicts use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
     /// The same text under a similar URL.

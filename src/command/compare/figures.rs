@@ -54,7 +54,7 @@ fn text_verdict(comparison: &Comparison) -> String {
 const PART_MIN: f64 = 0.8;
 
 /// A share as people say it; never 100 % for less than all, never 0 % for more than nothing.
-pub(super) fn percent(share: f64) -> String {
+pub(in crate::command) fn percent(share: f64) -> String {
     let percent = (100.0 * share).round();
     match percent {
         100.0 if share < 1.0 => "over 99 %".to_owned(),

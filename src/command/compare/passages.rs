@@ -2,6 +2,7 @@
 
 use super::super::report::{plain, shortened};
 use super::Signed;
+use crate::document::Span;
 use crate::verdict::comparison::Comparison;
 use anstyle::{AnsiColor, Reset, Style};
 
@@ -23,8 +24,7 @@ pub(super) fn write(
     if shared.passages.is_empty() {
         return;
     }
-    let (bold, dim) = (Style::new().bold(), Style::new().dimmed());
-    let highlight = Style::new().fg_color(Some(AnsiColor::Black.into())).bg_color(Some(AnsiColor::Yellow.into()));
+    let bold = Style::new().bold();
     let n = shared.passages.len();
     let which = if n <= n_shown { String::new() } else { format!(", the {n_shown} longest of {n}") };
     report.push_str(&format!("\n{bold}Shared passages{Reset}{which}\n"));
@@ -35,16 +35,22 @@ pub(super) fn write(
             "  {} {units}, bytes {}..{} of A, {}..{} of B\n",
             passage.n_units, here.start, here.end, there.start, there.end
         ));
-        let text = &a.document.text;
-        let (range, chars_max) = (here.range(), LINES * n_columns.saturating_sub(4));
-        let before = plain(last_chars(&text[..range.start], CONTEXT));
-        let after = plain(first_chars(&text[range.end..], CONTEXT));
-        let passage = plain(&shortened(&text[range], chars_max));
-        report.push_str(&format!("    {dim}{before}{Reset}[{highlight}{passage}{Reset}]{dim}{after}{Reset}\n"));
+        report.push_str(&format!("    {}\n", quoted(&a.document.text, here, n_columns)));
     }
     if !shared.complete {
         report.push_str("  the texts repeat themselves so much that not all common runs were looked at\n");
     }
+}
+
+/// A passage of `text` with a little of what stands around it, safe to print.
+pub(in crate::command) fn quoted(text: &str, span: Span, n_columns: usize) -> String {
+    let dim = Style::new().dimmed();
+    let highlight = Style::new().fg_color(Some(AnsiColor::Black.into())).bg_color(Some(AnsiColor::Yellow.into()));
+    let (range, chars_max) = (span.range(), LINES * n_columns.saturating_sub(4));
+    let before = plain(last_chars(&text[..range.start], CONTEXT));
+    let after = plain(first_chars(&text[range.end..], CONTEXT));
+    let passage = plain(&shortened(&text[range], chars_max));
+    format!("{dim}{before}{Reset}[{highlight}{passage}{Reset}]{dim}{after}{Reset}")
 }
 
 fn last_chars(text: &str, n: usize) -> &str {

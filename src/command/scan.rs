@@ -1,0 +1,382 @@
+//! `seamripper scan`: says of every document in files what it is.
+
+mod kept;
+mod places;
+mod report;
+
+use crate::command::output::{ERROR, tell};
+use crate::command::scan_report::Meta;
+use crate::command::{Common, Ending};
+use crate::config::Settings;
+use crate::corpus::{self, Form, Tally};
+use crate::pipeline::exact::{Compared, scan_exact};
+use crate::pipeline::filter::{Event, Filter};
+use crate::pipeline::lexicon;
+use crate::pipeline::progress::Progress;
+use crate::pipeline::scan::{Told, scan};
+use crate::signature::Signer;
+use crate::verdict::event::{Class, ClusterEvent, Outcome, Verdict};
+use crate::verdict::labels::Labels;
+use anyhow::Context;
+use indicatif::DecimalBytes;
+use kept::Kept;
+use report::Reporting;
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// Labels that a file may hold.
+const LABELS_MAX: usize = 1_000_000;
+
+/// The arguments of `seamripper scan`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ScanArguments {
+    /// Files, folders, or `-` for standard input
+    ///
+    /// Read by name: .html .htm .xhtml .txt .eml .mbox .jsonl .ndjson .warc .tar, each also with .gz or .zst. Files with
+    /// other names are told by their first bytes. Folders are walked in name order; the files of a Maildir are mails.
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// What all files hold, whatever their names and first bytes say
+    #[arg(short, long, value_name = "FORMAT")]
+    pub format: Option<Form>,
+    /// Write the verdicts here instead of to standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Write the clusters here at the end, ranked by mean similarity times domains, one JSON object per line
+    #[arg(long, value_name = "FILE")]
+    pub clusters: Option<PathBuf>,
+    /// Write what was found as one HTML file for people, which needs no network
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Labels to carry, one JSON object per line (schemas/label.json)
+    #[arg(long, value_name = "FILE")]
+    pub labels: Option<PathBuf>,
+    /// Keep the store here between runs: a second run knows the first
+    #[arg(long, value_name = "FILE")]
+    pub store: Option<PathBuf>,
+    /// Compare all with all and judge at the end, once: what a stream is measured against
+    ///
+    /// Without keys that suggest, samples, bounds and forgetting, but by the same definitions. Time grows with the square
+    /// of the number of documents, and memory with the number: all are kept, with all their grams, about ten times their
+    /// text. No verdict comes before the last document has been read, and there are no revisions.
+    #[arg(long, conflicts_with = "store")]
+    pub exact: bool,
+    /// Sign on so many threads [default: one per core]
+    #[arg(short, long, value_name = "N", value_parser = crate::command::threads)]
+    pub threads: Option<NonZeroUsize>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  seamripper scan crawl.warc.gz mails/ > verdicts.jsonl
+  seamripper scan crawl/ | jq -r 'select(.classes | index(\"quilt\")) | [.id, .quilt.patch_fraction] | @tsv'
+  seamripper scan monday.mbox --store seen.store -o monday.jsonl
+  seamripper scan tuesday.mbox --store seen.store -o tuesday.jsonl      knows Monday's mails
+  seamripper scan crawl.warc.gz --clusters clusters.jsonl --labels labels.jsonl
+  seamripper scan sample.warc.gz --exact -o exact.jsonl                 what the stream is measured against
+  seamripper scan crawl.warc.gz --report report.html -o verdicts.jsonl
+
+The objects are described by schemas/verdict.json; the last one of an id holds, since later documents can change what was
+said of earlier ones. The exit code is 1 if a file or a document could not be read, or the scan was interrupted;
+everything else is still judged.";
+
+/// Runs it.
+pub fn run(arguments: ScanArguments, common: &Common) -> anyhow::Result<Ending> {
+    places::check(&arguments)?;
+    let settings = common.settings()?;
+    let lexicons = lexicon::load(&settings)?;
+    let labels = labels(arguments.labels.as_deref())?;
+    let n_threads = arguments.threads.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
+    let options = corpus::Options { form: arguments.format, ..corpus::Options::default() };
+    let key_id = Signer::new(&settings, lexicons.clone()).key_id();
+    let mut filter = Filter::new(&settings, labels, key_id);
+    // What can be refused is refused before anything is written.
+    let kept = arguments.store.as_deref().map(|path| Kept::open(path, &mut filter)).transpose()?;
+    let (is_interrupted, is_closed) = (interrupted(), Arc::new(AtomicBool::new(false)));
+    let output: Box<dyn Write> = match &arguments.output {
+        Some(path) => Box::new(File::create(path).with_context(|| format!("{} cannot be written", path.display()))?),
+        None => Box::new(Pipe { stdout: io::stdout().lock(), is_closed: is_closed.clone() }),
+    };
+    let clusters_file = arguments.clusters.as_deref().map(Clusters::new).transpose()?;
+    let reporting = arguments.report.as_deref().map(Reporting::new).transpose()?;
+    let is_to_terminal = arguments.output.is_none() && io::stdout().is_terminal();
+    let mut printer = Printer {
+        // Two things that write to one terminal at once are hard to read.
+        progress: Progress::new(&arguments.paths, &options, !common.quiet && !is_to_terminal),
+        output: BufWriter::with_capacity(64 * 1024, output),
+        counts: Counts::default(),
+        reporting,
+    };
+    let read = |with: corpus::With<'_>| {
+        corpus::read(&arguments.paths, &options, &settings.limits, &mut |entry| {
+            let is_over = is_interrupted.load(Ordering::Relaxed) || is_closed.load(Ordering::Relaxed);
+            if is_over { ControlFlow::Break(()) } else { with(entry) }
+        })
+    };
+    let (tally, clusters, filter) = if arguments.exact {
+        let progress = printer.progress.clone();
+        let compared = |Compared { n_done, n_all }| progress.show_half("compared with all", n_done, n_all);
+        let tell = |told| printer.print(told);
+        let labels = self::labels(arguments.labels.as_deref())?;
+        let (tally, clusters) = scan_exact(read, &settings, &lexicons, labels, n_threads, tell, compared)?;
+        (tally, clusters, None)
+    } else {
+        let tally = scan(read, &settings, &lexicons, n_threads, &mut filter, |told| printer.print(told))?;
+        let mut told = Ok(());
+        filter.settle_revisions(|event| {
+            if told.is_ok() {
+                told = printer.print(Told::Event(event));
+            }
+        });
+        told?;
+        (tally, filter.ranking(), Some(filter))
+    };
+    let reporting = printer.reporting.take();
+    let (counts, seconds) = printer.finish()?;
+
+    // Whatever else fails, what was seen is kept.
+    if let (Some(kept), Some(filter)) = (&kept, &filter) {
+        kept.save(filter)?;
+    }
+    if let Some(file) = clusters_file {
+        file.write(&clusters)?;
+    }
+    if let Some(reporting) = reporting {
+        let meta = Meta {
+            paths: arguments.paths.iter().map(|path| path.display().to_string()).collect(),
+            n_documents: counts.n_documents(),
+            n_bytes: counts.n_bytes,
+            seconds,
+            settings: report::facts(&settings),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        reporting.write(&clusters, &options, &settings, meta)?;
+    }
+    let is_interrupted = is_interrupted.load(Ordering::Relaxed);
+    if !common.quiet && !is_closed.load(Ordering::Relaxed) {
+        counts.summarise(&tally, seconds, filter.as_ref());
+        if is_interrupted {
+            tell(format_args!("interrupted: these are the verdicts so far"));
+        }
+    }
+    let all_good = counts.n_rejected == 0 && counts.n_troubles == 0 && !is_interrupted;
+    Ok(if all_good { Ending::Good } else { Ending::SomeFailed })
+}
+
+/// Whether the user has had enough. A second Ctrl-C ends at once.
+fn interrupted() -> Arc<AtomicBool> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let seen = flag.clone();
+    let handler = move || {
+        if seen.swap(true, Ordering::Relaxed) {
+            std::process::exit(1);
+        }
+    };
+    // Where no handler can be set, Ctrl-C ends the program as it always did.
+    let _ends_at_once = ctrlc::set_handler(handler);
+    flag
+}
+
+pub(super) fn labels(path: Option<&Path>) -> anyhow::Result<Labels> {
+    let Some(path) = path else { return Ok(Labels::new(0)) };
+    let lines = std::fs::read(path).with_context(|| format!("labels {} cannot be read", path.display()))?;
+    Labels::from_lines(&lines, LABELS_MAX).with_context(|| format!("labels {}", path.display()))
+}
+
+/// The filter in the store that a scan has left at `path`.
+pub(super) fn opened(path: &Path, settings: &Settings) -> anyhow::Result<Filter> {
+    let bytes = std::fs::read(path).with_context(|| format!("store {} cannot be read", path.display()))?;
+    let key_id = Signer::new(settings, lexicon::load(settings)?).key_id();
+    let mut filter = Filter::new(settings, Labels::new(0), key_id);
+    filter.load(&bytes).with_context(|| format!("store {}", path.display()))?;
+    Ok(filter)
+}
+
+/// Where the clusters go. The file is made at once: hours later is too late to learn that it cannot be.
+struct Clusters {
+    path: PathBuf,
+    file: File,
+}
+
+impl Clusters {
+    fn new(path: &Path) -> anyhow::Result<Self> {
+        let file = File::create(path).with_context(|| format!("clusters {} cannot be written", path.display()))?;
+        Ok(Self { path: path.to_owned(), file })
+    }
+
+    fn write(self, clusters: &[ClusterEvent]) -> anyhow::Result<()> {
+        let mut file = BufWriter::new(self.file);
+        let mut write = || {
+            for cluster in clusters {
+                serde_json::to_writer(&mut file, cluster)?;
+                file.write_all(b"\n")?;
+            }
+            file.flush()
+        };
+        write().with_context(|| format!("clusters {} cannot be written", self.path.display()))
+    }
+}
+
+/// Standard output. When nobody reads it any more the scan ends without a word, and keeps what it has to keep.
+struct Pipe {
+    stdout: io::StdoutLock<'static>,
+    is_closed: Arc<AtomicBool>,
+}
+
+impl Pipe {
+    fn told<T>(&self, result: io::Result<T>, otherwise: T) -> io::Result<T> {
+        match result {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.is_closed.store(true, Ordering::Relaxed);
+                Ok(otherwise)
+            }
+            result => result,
+        }
+    }
+}
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.stdout.write(bytes);
+        self.told(written, bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.stdout.flush();
+        self.told(flushed, ())
+    }
+}
+
+/// Writes verdicts as they come.
+struct Printer {
+    progress: Progress,
+    output: BufWriter<Box<dyn Write>>,
+    counts: Counts,
+    reporting: Option<Reporting>,
+}
+
+impl Printer {
+    fn print(&mut self, told: Told) -> io::Result<()> {
+        if let (Told::Event(event), Some(reporting)) = (&told, &mut self.reporting) {
+            reporting.add(event);
+        }
+        match told {
+            Told::Event(Event::Verdict(verdict)) => {
+                self.counts.add(&verdict);
+                serde_json::to_writer(&mut self.output, &verdict)?;
+                self.output.write_all(b"\n")?;
+                if self.counts.n_documents().is_multiple_of(64) {
+                    self.progress.tell(self.counts.n_documents(), &self.counts.classes());
+                }
+            }
+            Told::Event(Event::Cluster(_)) => {}
+            Told::Bytes(n) => self.counts.n_bytes += n as u64,
+            Told::Trouble(report) => {
+                self.counts.n_troubles += 1;
+                self.progress.say(format_args!("{ERROR}: {report}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> io::Result<(Counts, f64)> {
+        self.output.flush()?;
+        self.progress.finish();
+        Ok((self.counts, self.progress.seconds()))
+    }
+}
+
+/// What the record of a verdict is counted by.
+fn key(verdict: &Verdict) -> u64 {
+    xxh3_64_with_seed(verdict.source.topic.as_bytes(), verdict.source.offset as u64)
+}
+
+/// What holds now, counted: a revision replaces what was said before.
+#[derive(Default)]
+struct Counts {
+    n_judged: u64,
+    n_insufficient: u64,
+    n_rejected: u64,
+    n_revisions: u64,
+    n_classes: [u64; 3],
+    n_original: u64,
+    /// Which records are quilts now: that is what revisions change.
+    quilts: HashSet<u64>,
+    n_troubles: u64,
+    n_bytes: u64,
+}
+
+impl Counts {
+    fn add(&mut self, verdict: &Verdict) {
+        let is_quilt = verdict.classes.contains(&Class::Quilt);
+        let is_nothing_else = verdict.classes.len() == usize::from(is_quilt);
+        let was_quilt = match is_quilt {
+            true => !self.quilts.insert(key(verdict)),
+            false => self.quilts.remove(&key(verdict)),
+        };
+        if verdict.revision > 0 {
+            self.n_revisions += 1;
+            match (was_quilt, is_quilt) {
+                (false, true) if is_nothing_else => self.n_original -= 1,
+                (true, false) if is_nothing_else => self.n_original += 1,
+                _ => {}
+            }
+            return;
+        }
+        match verdict.outcome {
+            Outcome::Judged => self.n_judged += 1,
+            Outcome::Insufficient => self.n_insufficient += 1,
+            Outcome::Rejected => self.n_rejected += 1,
+        }
+        for class in &verdict.classes {
+            self.n_classes[*class as usize] += 1;
+        }
+        self.n_original += u64::from(verdict.outcome == Outcome::Judged && verdict.classes.is_empty());
+    }
+
+    fn n_documents(&self) -> u64 {
+        self.n_judged + self.n_insufficient + self.n_rejected
+    }
+
+    fn classes(&self) -> String {
+        let (n_mirrors, n_templates) =
+            (self.n_classes[Class::Mirror as usize], self.n_classes[Class::Template as usize]);
+        format!("{n_mirrors} mirrors, {} quilts, {n_templates} templates", self.quilts.len())
+    }
+
+    fn summarise(&self, tally: &Tally, seconds: f64, filter: Option<&Filter>) {
+        let (n, seconds) = (self.n_documents(), seconds.max(1e-6));
+        let (size, rate) = (DecimalBytes(self.n_bytes), DecimalBytes((self.n_bytes as f64 / seconds) as u64));
+        tell(format_args!(
+            "{n} documents: {}, {} original, {} insufficient, {} rejected; {} revisions",
+            self.classes(),
+            self.n_original,
+            self.n_insufficient,
+            self.n_rejected,
+            self.n_revisions,
+        ));
+        tell(format_args!("{size} in {seconds:.2} s: {:.0} documents/s, {rate}/s", n as f64 / seconds));
+        let n_gone = |filter: &&Filter| {
+            let departures = filter.census().departures;
+            departures.n_evicted + departures.n_over_share + departures.n_expired
+        };
+        if let Some((filter, n_gone)) = filter.map(|filter| (filter, n_gone(&filter))).filter(|(_, n)| *n > 0) {
+            tell(format_args!(
+                "the store was full: {n_gone} groups gave way to newer ones (store.memory = {})",
+                filter.store().plan().memory
+            ));
+        }
+        if tally.n_other_files > 0 {
+            tell(format_args!("left out: {} files without text", tally.n_other_files));
+        }
+    }
+}

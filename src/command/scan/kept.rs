@@ -1,0 +1,99 @@
+//! The store that a scan keeps between runs: one run at a time, the old one or the new one, never a mixture.
+//!
+//! # Invariants
+//! - Two runs never share a store. (`two_scans_do_not_share_a_store`)
+//! - A file that is no store is refused before it is read, and stays as it is. (`a_store_that_is_none_is_refused`)
+//! - Whoever could not read the store before cannot read it afterwards. (`a_store_keeps_its_permissions`)
+
+use crate::pipeline::filter::Filter;
+use crate::store::snapshot::MAGIC;
+use anyhow::{Context, bail};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// A store's file, held for this run.
+pub(super) struct Kept {
+    path: PathBuf,
+    /// The lock lies beside the store, which is replaced as a whole.
+    lock: PathBuf,
+    _held: File,
+}
+
+impl Kept {
+    /// Takes hold of the store at `path` and reads it into `filter`, if it is there.
+    pub(super) fn open(path: &Path, filter: &mut Filter) -> anyhow::Result<Self> {
+        // A link stays a link.
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let lock = beside(&path, ".lock");
+        let held = private(OpenOptions::new().write(true).create(true).truncate(false))
+            .open(&lock)
+            .with_context(|| format!("store {} cannot be written", path.display()))?;
+        match held.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => bail!("store {} is in use by another scan", path.display()),
+            Err(TryLockError::Error(error)) => {
+                return Err(error).with_context(|| format!("store {} cannot be locked", path.display()));
+            }
+        }
+        let kept = Self { path, lock, _held: held };
+        kept.load(filter).with_context(|| format!("store {}", kept.path.display()))?;
+        Ok(kept)
+    }
+
+    fn load(&self, filter: &mut Filter) -> anyhow::Result<()> {
+        let mut file = match File::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error).context("cannot be read"),
+        };
+        if !file.metadata()?.is_file() {
+            bail!("is no regular file");
+        }
+        let mut bytes = Vec::new();
+        Read::by_ref(&mut file).take(MAGIC.len() as u64).read_to_end(&mut bytes)?;
+        if bytes != MAGIC {
+            bail!("not a saved store");
+        }
+        file.read_to_end(&mut bytes).context("cannot be read")?;
+        filter.load(&bytes)?;
+        Ok(())
+    }
+
+    /// Writes the store beside its place and moves it there: whoever pulls the plug has the old one or the new one.
+    pub(super) fn save(&self, filter: &Filter) -> anyhow::Result<()> {
+        let new = beside(&self.path, ".new");
+        let bytes = filter.save().context("the store cannot be written down")?;
+        let write = || {
+            let mut file = private(OpenOptions::new().write(true).create(true).truncate(true)).open(&new)?;
+            if let Ok(old) = std::fs::metadata(&self.path) {
+                file.set_permissions(old.permissions())?;
+            }
+            file.write_all(&bytes)?;
+            file.sync_all()?;
+            std::fs::rename(&new, &self.path)
+        };
+        write().with_context(|| format!("store {} cannot be written", self.path.display()))
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        // If the lock's file stays, the next run takes it over: it is empty, and nobody holds it.
+        let _stays = std::fs::remove_file(&self.lock);
+    }
+}
+
+/// A store tells of mails: nobody but its owner reads a new one.
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
+/// The path with something added to its name.
+fn beside(path: &Path, added: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(added);
+    path.with_file_name(name)
+}

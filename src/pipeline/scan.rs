@@ -1,0 +1,220 @@
+//! Files through all steps: signing on several threads, the fold in the order of the files.
+
+use super::filter::{Event, Filter};
+use super::sign::in_order;
+use super::{Steps, lexicon};
+use crate::config::{Problems, Settings};
+use crate::corpus::{self, Entry, Tally, Trouble};
+use crate::document::{Format, Kind, Record};
+use crate::signature::Signer;
+use crate::signature::imatch::Lexicons;
+use crate::signature::keyed::Keys;
+use crate::store::Arrival;
+use crate::store::Spelled;
+use crate::text::words;
+use crate::verdict::event::{ClusterEvent, Source, Verdict};
+use crate::verdict::judge::rejected;
+use crate::verdict::labels::Labels;
+use std::io;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// What has become of an entry on its way to the fold.
+pub enum Signed {
+    /// It is signed.
+    Arrival(Box<Arrival>, usize),
+    /// It was set aside; the verdict says so, and the report says why.
+    Rejected(Box<Verdict>, String),
+    /// No document was found there.
+    Unread(String),
+}
+
+impl Signed {
+    /// Of an entry that met a bug.
+    pub(super) fn of_bug(place: &str) -> Self {
+        Self::Unread(format!(
+            "{place}: met a bug in seamripper (the message is above), please report it with the document"
+        ))
+    }
+}
+
+/// Turns entries into arrivals; a thread makes one.
+pub struct Arriver {
+    steps: Steps,
+    word_key: u64,
+    spelled_one_in: u64,
+}
+
+impl Arriver {
+    /// By `settings`, with the lexicons that they name.
+    pub fn new(settings: &Settings, lexicons: Arc<Lexicons>) -> Self {
+        let word_key = Keys::derive(settings.secret.reveal()).word;
+        Self { steps: Steps::new(settings, lexicons), word_key, spelled_one_in: settings.store.spelled_one_in }
+    }
+
+    /// Signs an entry.
+    pub fn sign(&mut self, entry: Result<Entry, Trouble>) -> Signed {
+        let (place, record) = match entry {
+            Ok(Entry { place, record }) => (place, record),
+            Err(trouble) => {
+                let report = trouble.to_string();
+                return match trouble.cause.rejection() {
+                    Some(rejection) => {
+                        let source = source(&trouble.place);
+                        let verdict = rejected(trouble.place, None, None, source, rejection.reason());
+                        Signed::Rejected(Box::new(verdict), report)
+                    }
+                    None => Signed::Unread(report),
+                };
+            }
+        };
+        let n_bytes = record.body.len();
+        match self.arrival(&record, source(&place)) {
+            Ok(arrival) => Signed::Arrival(Box::new(arrival), n_bytes),
+            Err(rejection) => {
+                let report = format!("{place}: {rejection}");
+                let carrier = &record.carrier;
+                let id = carrier.id.clone().or_else(|| carrier.url.clone()).unwrap_or_else(|| place.clone());
+                let kind = match record.format {
+                    Format::Page | Format::PageEnvelope => Kind::Page,
+                    Format::Mail | Format::MailEnvelope => Kind::Email,
+                };
+                let verdict = rejected(id, Some(kind), carrier.url.clone(), source(&place), rejection.reason());
+                Signed::Rejected(Box::new(verdict), report)
+            }
+        }
+    }
+
+    /// The arrival of a record.
+    pub fn arrival(&mut self, record: &Record, source: Source) -> Result<Arrival, crate::document::Rejection> {
+        let signed = self.steps.sign(record)?;
+        let mut arrival = Arrival::new(source, signed.document, signed.text, signed.signatures);
+        arrival.time_ms = record.carrier.time.as_deref().and_then(milliseconds);
+        if self.spelled_one_in > 0 && xxh3_64(arrival.id.as_bytes()).is_multiple_of(self.spelled_one_in) {
+            let mut spelled = Spelled::default();
+            for piece in lexicon::core_pieces(signed.document, signed.text) {
+                words::spelled_terms(piece, &mut |term: &str| {
+                    spelled.letters.push_str(term);
+                    spelled.terms.push((spelled.letters.len() as u32, words::term_hash(term, self.word_key)));
+                });
+            }
+            arrival.spelled = Some(spelled);
+        }
+        Ok(arrival)
+    }
+}
+
+/// A moment of RFC 3339 in milliseconds since 1970.
+fn milliseconds(time: &str) -> Option<i64> {
+    time.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)
+}
+
+/// The source of what was found at a place: the path, and the number in it.
+pub fn source(place: &str) -> Source {
+    match place.rsplit_once('#').map(|(path, number)| (path, number.parse())) {
+        Some((path, Ok(offset))) => Source { topic: path.into(), offset, ..Source::default() },
+        _ => Source { topic: place.into(), ..Source::default() },
+    }
+}
+
+/// The place that [`source`] was made of.
+pub fn place(source: &Source) -> String {
+    if source.offset == 0 { source.topic.to_string() } else { format!("{}#{}", source.topic, source.offset) }
+}
+
+/// What the taker of [`scan`] is told, in order.
+pub enum Told {
+    /// An event, and how many bytes the document had (0 for a revision).
+    Event(Event),
+    /// Bytes of a document that was judged.
+    Bytes(usize),
+    /// Something could not be read, or was set aside.
+    Trouble(String),
+}
+
+/// Folds what `read` produces into `filter`; `tell` has everything in order.
+pub fn scan(
+    read: impl FnOnce(corpus::With<'_>) -> Tally + Send,
+    settings: &Settings,
+    lexicons: &Arc<Lexicons>,
+    n_threads: NonZeroUsize,
+    filter: &mut Filter,
+    mut tell: impl FnMut(Told) -> io::Result<()>,
+) -> io::Result<Tally> {
+    let worker = || {
+        let mut arriver = Arriver::new(settings, lexicons.clone());
+        move |entry| arriver.sign(entry)
+    };
+    // Signing is most of the work: the fold has threads of its own only where there are many.
+    let n_fold_threads = (n_threads.get() / 4).max(1);
+    in_order(read, n_threads, worker, Signed::of_bug, |signed| {
+        let mut batch = Vec::with_capacity(signed.len());
+        for one in signed {
+            match one {
+                Signed::Arrival(arrival, n_bytes) => {
+                    batch.push(*arrival);
+                    tell(Told::Bytes(n_bytes))?;
+                }
+                Signed::Rejected(verdict, report) => {
+                    fold(filter, &mut batch, n_fold_threads, &mut tell)?;
+                    tell(Told::Trouble(report))?;
+                    tell(Told::Event(Event::Verdict(verdict)))?;
+                }
+                Signed::Unread(report) => tell(Told::Trouble(report))?,
+            }
+        }
+        fold(filter, &mut batch, n_fold_threads, &mut tell)
+    })
+}
+
+fn fold(
+    filter: &mut Filter,
+    batch: &mut Vec<Arrival>,
+    n_threads: usize,
+    tell: &mut impl FnMut(Told) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut told = Ok(());
+    filter.fold(batch, n_threads, |event| {
+        if told.is_ok() {
+            told = tell(Told::Event(event));
+        }
+    });
+    batch.clear();
+    told
+}
+
+/// Judges records in their order and returns all verdicts, revisions included, and all cluster events: the whole of `scan`,
+/// in memory.
+pub fn judge(
+    records: Vec<Record>,
+    settings: &Settings,
+    n_threads: usize,
+) -> Result<(Vec<Verdict>, Vec<ClusterEvent>), Problems> {
+    let lexicons = lexicon::load(settings)?;
+    let key_id = Signer::new(settings, lexicons.clone()).key_id();
+    let mut filter = Filter::new(settings, Labels::new(0), key_id);
+    let (mut verdicts, mut clusters) = (Vec::with_capacity(records.len()), Vec::new());
+    let n_threads = NonZeroUsize::new(n_threads).unwrap_or(NonZeroUsize::MIN);
+    let read = move |with: corpus::With<'_>| {
+        for (number, record) in records.into_iter().enumerate() {
+            if with(Ok(Entry { place: format!("records#{}", number + 1), record })).is_break() {
+                break;
+            }
+        }
+        Tally::default()
+    };
+    let mut take = |event: Event| match event {
+        Event::Verdict(verdict) => verdicts.push(*verdict),
+        Event::Cluster(cluster) => clusters.push(*cluster),
+    };
+    scan(read, settings, &lexicons, n_threads, &mut filter, |told| {
+        if let Told::Event(event) = told {
+            take(event);
+        }
+        Ok(())
+    })
+    .expect("nothing is written that could fail");
+    filter.settle_revisions(take);
+    Ok((verdicts, clusters))
+}

@@ -1,0 +1,182 @@
+//! What a stored document says of itself: names, where its record is, where its grams stand.
+
+use crate::document::{Kind, Span};
+use crate::text::grams::Place;
+use crate::verdict::event::Source;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What a stored document says of itself, for evidence and revisions. Every field is always written: the form in which it
+/// is kept has no names. The places follow them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Card {
+    /// Its id.
+    pub id: String,
+    /// Its URL, where that is not the id.
+    url: Option<String>,
+    /// Whether the id is the URL.
+    is_url: bool,
+    /// Its registered domain.
+    pub domain: Option<String>,
+    /// The page's own word on where its original is, where that is another page.
+    pub canonical: Option<String>,
+    topic: Arc<str>,
+    partition: i32,
+    offset: i64,
+    time: Option<String>,
+    /// Page or mail.
+    pub kind: Kind,
+    /// Whether a limit cut something off.
+    pub truncated: bool,
+    /// Units of its core.
+    pub n_core_words: u32,
+    /// Whether most of the text is in a script without spaces.
+    pub unspaced: bool,
+    n_grams: u32,
+    /// Where its grams stand, packed: most readers want the names alone, and leave this as it is.
+    #[serde(skip)]
+    places: Vec<u8>,
+}
+
+/// Bytes of a place at most, as it is packed: four numbers of 32 bits and four of 16.
+pub(super) const STEP_BYTES_MAX: usize = 4 * 5 + 4 * 3;
+
+impl Card {
+    /// The card of an arrival. URLs beyond `url_bytes_max` are left out.
+    pub(super) fn of(arrival: &super::Arrival, url_bytes_max: usize, grams_max: usize) -> Self {
+        let is_url = arrival.url.as_deref() == Some(&arrival.id);
+        let url = arrival.url.clone().filter(|url| !is_url && url.len() <= url_bytes_max);
+        let canonical = arrival
+            .canonical
+            .clone()
+            .filter(|canonical| Some(canonical) != arrival.url.as_ref() && canonical.len() <= url_bytes_max);
+        Self {
+            n_grams: arrival.places.len() as u32,
+            places: packed(arrival.places.iter().take(grams_max)),
+            id: arrival.id.clone(),
+            url,
+            is_url,
+            domain: arrival.domain.clone(),
+            canonical,
+            topic: arrival.source.topic.clone(),
+            partition: arrival.source.partition,
+            offset: arrival.source.offset,
+            time: arrival.source.time.clone(),
+            kind: arrival.signatures.kind,
+            truncated: arrival.truncated,
+            n_core_words: arrival.signatures.n_core_words,
+            unspaced: arrival.unspaced,
+        }
+    }
+
+    /// Its record.
+    pub fn source(&self) -> Source {
+        let Self { topic, partition, offset, time, .. } = self;
+        Source { topic: topic.clone(), partition: *partition, offset: *offset, time: time.clone() }
+    }
+
+    /// Its URL.
+    pub fn url(&self) -> Option<&str> {
+        if self.is_url { Some(&self.id) } else { self.url.as_deref() }
+    }
+
+    /// How many grams it has, whether or not it is kept where they stand.
+    pub fn n_grams(&self) -> usize {
+        self.n_grams as usize
+    }
+
+    /// Where its grams stand.
+    pub fn places(&self) -> Vec<Place> {
+        unpacked(&self.places)
+    }
+
+    /// Names first, places behind them.
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        out.extend(postcard::to_stdvec(self).expect("a card has no map or unsized sequence, and memory does not fail"));
+        out.extend(&self.places);
+    }
+
+    /// Reads what [`Card::write`] has written.
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let (card, places) = postcard::take_from_bytes::<Self>(bytes).ok()?;
+        Some(Self { places: places.into(), ..card })
+    }
+}
+
+/// Each place as steps from the one before, in units and bytes: small numbers, seven bits to a byte.
+fn packed<'a>(places: impl Iterator<Item = &'a Place>) -> Vec<u8> {
+    let (mut bytes, mut last) = (Vec::new(), Place::default());
+    for place in places {
+        let steps = [
+            place.first.wrapping_sub(last.first),
+            place.end.wrapping_sub(place.first),
+            place.span.start.wrapping_sub(last.span.start),
+            place.span.end.wrapping_sub(place.span.start),
+            place.lead.0.into(),
+            place.lead.1.into(),
+            place.trail.0.into(),
+            place.trail.1.into(),
+        ];
+        for mut step in steps {
+            while step >= 0x80 {
+                bytes.push(step as u8 | 0x80);
+                step >>= 7;
+            }
+            bytes.push(step as u8);
+        }
+        last = *place;
+    }
+    bytes
+}
+
+fn unpacked(mut bytes: &[u8]) -> Vec<Place> {
+    let mut step = || {
+        let mut value = 0;
+        for shift in (0..32).step_by(7) {
+            let (&byte, rest) = bytes.split_first()?;
+            bytes = rest;
+            value |= u32::from(byte & 0x7F) << shift;
+            if byte < 0x80 {
+                break;
+            }
+        }
+        Some(value)
+    };
+    let (mut places, mut last) = (Vec::new(), Place::default());
+    while let Some(first) = step() {
+        let (first, [n_units, start, n_bytes, lead, lead_bytes, trail, trail_bytes]) =
+            (last.first.wrapping_add(first), std::array::from_fn(|_| step().unwrap_or(0)));
+        let start = last.span.start.wrapping_add(start);
+        last = Place {
+            first,
+            end: first.wrapping_add(n_units),
+            span: Span { start, end: start.wrapping_add(n_bytes) },
+            lead: (lead as u16, lead_bytes as u16),
+            trail: (trail as u16, trail_bytes as u16),
+        };
+        places.push(last);
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn places_are_read_as_written(places: Vec<(u32, u32, u32, u32, (u16, u16), (u16, u16))>, cut: usize) {
+            let places: Vec<Place> = places
+                .into_iter()
+                .map(|(first, end, start, span_end, lead, trail)| {
+                    Place { first, end, span: Span { start, end: span_end }, lead, trail }
+                })
+                .collect();
+            let bytes = packed(places.iter());
+            prop_assert_eq!(unpacked(&bytes), places);
+            // Damage is read as something, never a panic.
+            unpacked(&bytes[..cut % (bytes.len() + 1)]);
+        }
+    }
+}

@@ -1,0 +1,685 @@
+//! Style leaders and their clusters.
+//!
+//! A page joins the cluster of the leader that it looks most like, by direct comparison, or leads one of its own. A
+//! cluster has a few leaders, and two clusters become one when a page looks enough like both: the older id stays. Leaders
+//! that go longest without a page give way, and a cluster goes with its last leader.
+//!
+//! # Invariants
+//! - A page joins only what it resembles directly. (`a_chain_does_not_make_a_cluster`)
+//! - A merged cluster keeps the older id and at most eight leaders. (`two_clusters_become_one_by_a_page_of_both`)
+//! - A cluster goes with its last leader. (`a_cluster_goes_with_its_last_leader`)
+
+use super::Damaged;
+use super::look::{Look, Resemblance};
+use super::reference::{Ref, next};
+use super::spread::Spread;
+use crate::config::TemplateSettings;
+use crate::document::Kind;
+use crate::verdict::event::{ClusterEvent, SCHEMA, TemplateKind};
+use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, VecDeque};
+
+/// Leaders that a merged cluster keeps.
+const LEADERS_MAX: usize = 8;
+const NONE: u32 = u32::MAX;
+/// A cluster is told of again when it has grown by this factor.
+const GROWTH: f64 = 1.1;
+/// Longer ids are cut in the list of a cluster's leaders.
+const ID_BYTES_MAX: usize = 256;
+
+/// A page that others are compared with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Leader {
+    generation: u16,
+    is_live: bool,
+    born: u64,
+    touched: u64,
+    touched_ms: i64,
+    pub(super) id_key: u64,
+    id: Box<str>,
+    look: Option<Look>,
+    cluster: u32,
+    /// Domain and what it links to: members already when the second page comes.
+    domain: u64,
+}
+
+/// A cluster of pages.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Cluster {
+    is_live: bool,
+    id: u64,
+    born: u64,
+    kind: Kind,
+    leaders: Vec<u32>,
+    is_merged: bool,
+    size: u32,
+    /// Of the members after the first.
+    similarities: f64,
+    domains: Spread<128>,
+    n_linked: u32,
+    n_copies: u32,
+    n_mirrors: u32,
+    announced: Option<(u32, u32, TemplateKind)>,
+}
+
+/// What a page brings for its cluster beside its look.
+#[derive(Clone, Copy)]
+pub(super) struct Member<'a> {
+    pub(super) position: u64,
+    pub(super) now_ms: i64,
+    pub(super) kind: Kind,
+    pub(super) id_key: u64,
+    pub(super) id: &'a str,
+    pub(super) domain: u64,
+    pub(super) link_domains: &'a [u64],
+    /// Whether its text is a copy, and under a similar URL.
+    pub(super) is_copy: bool,
+    pub(super) is_mirror: bool,
+    /// Whether it was a member before.
+    pub(super) is_known: bool,
+}
+
+/// Where a page has come to be.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Styled {
+    /// Its cluster, from the second page on.
+    pub cluster: Option<ClusterState>,
+    /// How much it looks like the leader that it joined, or that came nearest.
+    pub resemblance: Resemblance,
+}
+
+/// A cluster as it was when a page came.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClusterState {
+    /// Its id as a number.
+    pub id: u64,
+    /// Members.
+    pub size: u32,
+    /// Their domains.
+    pub domains: u32,
+    /// What sort of template.
+    pub kind: TemplateKind,
+    /// The share of members that link to another's domain.
+    pub linked: f64,
+}
+
+/// A cluster's id as it is published.
+pub fn name(id: u64) -> String {
+    format!("t-{id:016x}")
+}
+
+/// The id of the cluster that the document with the key `id_key` begins at the position `born`.
+pub(super) fn id(id_key: u64, born: u64) -> u64 {
+    crate::signature::keyed::mix(id_key, born)
+}
+
+/// Style leaders and their clusters.
+pub(super) struct Clusters {
+    settings: TemplateSettings,
+    leaders: Vec<Leader>,
+    free_leaders: Vec<u32>,
+    n_leaders_max: usize,
+    /// Leaders by the last page that joined them; an entry whose `touched` is not its leader's any more is skipped.
+    order: VecDeque<(u64, u32)>,
+    clusters: Vec<Cluster>,
+    free_clusters: Vec<u32>,
+    n_evicted: u64,
+    events: Vec<(u64, ClusterEvent)>,
+    /// Which id became which by a merge: only where every page is followed to the end.
+    merges: Option<HashMap<u64, u64>>,
+}
+
+impl Clusters {
+    pub(super) fn new(n_leaders: usize, settings: TemplateSettings) -> Self {
+        Self {
+            settings,
+            leaders: Vec::new(),
+            free_leaders: Vec::new(),
+            n_leaders_max: n_leaders.max(1),
+            order: VecDeque::new(),
+            clusters: Vec::new(),
+            free_clusters: Vec::new(),
+            n_evicted: 0,
+            events: Vec::new(),
+            merges: None,
+        }
+    }
+
+    /// From now on it is noted which clusters became one.
+    pub(super) fn note_merges(&mut self) {
+        self.merges = Some(HashMap::new());
+    }
+
+    /// Which id became which, in the order of no one.
+    pub(super) fn merges(&self) -> Option<&HashMap<u64, u64>> {
+        self.merges.as_ref()
+    }
+
+    /// All clusters as they are now, by id.
+    pub(super) fn states(&self) -> HashMap<u64, ClusterState> {
+        let live = (0_u32..).zip(&self.clusters).filter(|(_, cluster)| cluster.is_live);
+        live.map(|(number, cluster)| (cluster.id, self.state(number))).collect()
+    }
+
+    pub(super) fn get(&self, of: Ref) -> Option<&Leader> {
+        self.leaders.get(of.slot as usize).filter(|leader| leader.is_live && leader.generation == of.generation)
+    }
+
+    /// How much `look` resembles the leader `of`, if it lives.
+    pub(super) fn resemblance(&self, of: Ref, look: &Look) -> Option<Resemblance> {
+        Some(self.get(of)?.look.as_ref()?.resemblance(look, &self.settings))
+    }
+
+    /// Takes in a page that was compared with `candidates`. Returns where it is, and its own reference if it has become
+    /// a leader: then its keys are to be inserted.
+    pub(super) fn settle(
+        &mut self,
+        look: &Look,
+        member: Member<'_>,
+        candidates: &[(Ref, Resemblance)],
+    ) -> (Styled, Option<Ref>) {
+        let itself =
+            candidates.iter().find(|(of, _)| self.get(*of).is_some_and(|leader| leader.id_key == member.id_key));
+        if let Some(&(of, resemblance)) = itself {
+            // Fetched again: it leads where it led.
+            self.touch(of.slot, member);
+            let cluster = self.leaders[of.slot as usize].cluster;
+            let cluster = (cluster != NONE).then(|| self.state(cluster));
+            return (Styled { cluster, resemblance }, None);
+        }
+        let mut ranked: Vec<&(Ref, Resemblance)> =
+            candidates.iter().filter(|(of, found)| found.score > 0.0 && self.get(*of).is_some()).collect();
+        ranked.sort_by(|(a, x), (b, y)| {
+            let born = |of: &Ref| self.leaders[of.slot as usize].born;
+            y.score.total_cmp(&x.score).then(born(a).cmp(&born(b)))
+        });
+        let Some(&&(best, resemblance)) = ranked.first() else {
+            let nearest = candidates.iter().map(|(_, found)| *found);
+            let nearest = nearest.max_by(|a, b| (a.frame + a.style).total_cmp(&(b.frame + b.style)));
+            let of = self.lead(look, member, NONE);
+            return (Styled { cluster: None, resemblance: nearest.unwrap_or_default() }, Some(of));
+        };
+        let mut cluster = self.cluster_of(best.slot, member);
+        for (of, found) in ranked.into_iter().skip(1).copied() {
+            // A merge before may have dropped it.
+            let is_other = self.get(of).is_some_and(|leader| leader.cluster != cluster);
+            if is_other && resemblance.score >= self.settings.merge_min && found.score >= self.settings.merge_min {
+                let other = self.cluster_of(of.slot, member);
+                cluster = self.merge(cluster, other, member.position);
+            }
+        }
+        self.touch(best.slot, member);
+        if !member.is_known {
+            self.join(cluster, member, resemblance);
+        }
+        let found = &self.clusters[cluster as usize];
+        let leads = resemblance.score < self.settings.leader_below
+            && !found.is_merged
+            && found.leaders.len() < self.settings.leaders_max;
+        let own = leads.then(|| {
+            let of = self.lead(look, member, cluster);
+            // Room for it may have been made at the cost of the cluster itself.
+            if self.clusters[cluster as usize].is_live {
+                self.clusters[cluster as usize].leaders.push(of.slot);
+            } else {
+                self.leaders[of.slot as usize].cluster = NONE;
+            }
+            of
+        });
+        let styled = Styled { cluster: Some(self.state(cluster)), resemblance };
+        self.announce(cluster, member.position);
+        (styled, own)
+    }
+
+    /// Leaders without a page since `before_ms` give way.
+    pub(super) fn expire(&mut self, before_ms: i64, position: u64) {
+        while let Some(slot) = self.oldest() {
+            if self.leaders[slot as usize].touched_ms >= before_ms {
+                break;
+            }
+            self.remove(slot, position);
+        }
+    }
+
+    /// What there is to say of clusters since the last time, with the position of the document that made it so.
+    pub(super) fn take_events(&mut self) -> Vec<(u64, ClusterEvent)> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// All clusters from `template.size_min` on, by mean similarity times domains.
+    pub(super) fn ranking(&self) -> Vec<ClusterEvent> {
+        let large = |cluster: &&Cluster| cluster.is_live && cluster.size >= self.settings.size_min;
+        let mut ranking: Vec<ClusterEvent> =
+            self.clusters.iter().filter(large).map(|cluster| self.event(cluster)).collect();
+        ranking
+            .sort_by(|a, b| b.rank.total_cmp(&a.rank).then_with(|| b.size.cmp(&a.size)).then_with(|| a.id.cmp(&b.id)));
+        ranking
+    }
+
+    /// What there is to say of the cluster of this name.
+    pub(super) fn named(&self, id: &str) -> Option<ClusterEvent> {
+        let found = self.clusters.iter().find(|cluster| cluster.is_live && name(cluster.id) == id)?;
+        Some(self.event(found))
+    }
+
+    /// How many leaders and clusters there are.
+    pub(super) fn n(&self) -> (usize, usize) {
+        (self.leaders.len() - self.free_leaders.len(), self.clusters.len() - self.free_clusters.len())
+    }
+
+    pub(super) fn n_evicted(&self) -> u64 {
+        self.n_evicted
+    }
+
+    /// The cluster of a leader, begun if it has none.
+    fn cluster_of(&mut self, slot: u32, member: Member<'_>) -> u32 {
+        let leader = &self.leaders[slot as usize];
+        if leader.cluster != NONE {
+            return leader.cluster;
+        }
+        let mut domains = Spread::default();
+        if leader.domain != 0 {
+            domains.add(leader.domain);
+        }
+        let cluster = Cluster {
+            is_live: true,
+            id: id(leader.id_key, leader.born),
+            born: leader.born,
+            kind: member.kind,
+            leaders: vec![slot],
+            is_merged: false,
+            size: 1,
+            similarities: 0.0,
+            domains,
+            n_linked: 0,
+            n_copies: 0,
+            n_mirrors: 0,
+            announced: None,
+        };
+        let number = match self.free_clusters.pop() {
+            Some(number) => {
+                self.clusters[number as usize] = cluster;
+                number
+            }
+            None => {
+                self.clusters.push(cluster);
+                (self.clusters.len() - 1) as u32
+            }
+        };
+        self.leaders[slot as usize].cluster = number;
+        number
+    }
+
+    fn join(&mut self, cluster: u32, member: Member<'_>, resemblance: Resemblance) {
+        let cluster = &mut self.clusters[cluster as usize];
+        let is_linked = member
+            .link_domains
+            .iter()
+            .any(|&domain| domain != member.domain && cluster.domains.contains(domain) == Some(true));
+        cluster.size = cluster.size.saturating_add(1);
+        cluster.similarities += resemblance.frame.max(resemblance.style);
+        cluster.n_linked += u32::from(is_linked);
+        cluster.n_copies += u32::from(member.is_copy);
+        cluster.n_mirrors += u32::from(member.is_mirror);
+        if member.domain != 0 {
+            cluster.domains.add(member.domain);
+        }
+    }
+
+    /// Makes two clusters one and returns it: the older.
+    fn merge(&mut self, a: u32, b: u32, position: u64) -> u32 {
+        let key = |number: u32| (self.clusters[number as usize].born, number);
+        let (older, younger) = if key(a) <= key(b) { (a, b) } else { (b, a) };
+        let gone = self.clusters[younger as usize].clone();
+        let stays = &mut self.clusters[older as usize];
+        stays.size = stays.size.saturating_add(gone.size);
+        stays.similarities += gone.similarities;
+        stays.domains.merge(&gone.domains);
+        stays.n_linked += gone.n_linked;
+        stays.n_copies += gone.n_copies;
+        stays.n_mirrors += gone.n_mirrors;
+        stays.is_merged = true;
+        let mut leaders = [&stays.leaders[..], &gone.leaders].concat();
+        leaders.sort_by_key(|&slot| (self.leaders[slot as usize].born, slot));
+        let dropped = leaders.split_off(leaders.len().min(LEADERS_MAX));
+        let id = stays.id;
+        for &slot in &leaders {
+            self.leaders[slot as usize].cluster = older;
+        }
+        self.clusters[older as usize].leaders = leaders;
+        if let Some(merges) = &mut self.merges {
+            merges.insert(gone.id, id);
+        }
+        // Pages bear the cluster's id from the second one on: whoever follows it must learn of this, however small it was.
+        if gone.size >= 2 {
+            let event = ClusterEvent { merged_into: Some(name(id)), ..self.event(&gone) };
+            self.events.push((position, event));
+        }
+        for slot in dropped {
+            self.leaders[slot as usize].cluster = NONE;
+            self.free_leader(slot);
+        }
+        self.clusters[younger as usize].is_live = false;
+        self.clusters[younger as usize].leaders.clear();
+        self.free_clusters.push(younger);
+        // The merge itself is told, at the older one.
+        if let Some(announced) = &mut self.clusters[older as usize].announced {
+            announced.0 = 0;
+        }
+        older
+    }
+
+    /// A new leader, after making room.
+    fn lead(&mut self, look: &Look, member: Member<'_>, cluster: u32) -> Ref {
+        while self.free_leaders.is_empty() && self.leaders.len() >= self.n_leaders_max {
+            let oldest = self.oldest().expect("as many leaders as there can be are in the order");
+            self.n_evicted += 1;
+            self.remove(oldest, member.position);
+        }
+        let slot = self.free_leaders.pop().unwrap_or_else(|| {
+            self.leaders.push(Leader::empty());
+            (self.leaders.len() - 1) as u32
+        });
+        let generation = next(self.leaders[slot as usize].generation);
+        let id = &member.id[..member.id.floor_char_boundary(ID_BYTES_MAX)];
+        self.leaders[slot as usize] = Leader {
+            generation,
+            is_live: true,
+            born: member.position,
+            id_key: member.id_key,
+            id: id.into(),
+            look: Some(look.clone()),
+            cluster,
+            domain: member.domain,
+            ..Leader::empty()
+        };
+        self.touch(slot, member);
+        Ref { slot, generation }
+    }
+
+    fn touch(&mut self, slot: u32, member: Member<'_>) {
+        let leader = &mut self.leaders[slot as usize];
+        // A leader that leads at its own birth is touched once.
+        if leader.touched != member.position || leader.born == member.position {
+            leader.touched = member.position;
+            leader.touched_ms = member.now_ms;
+            self.order.push_back((member.position, slot));
+        }
+        // Entries that say nothing any more are swept out before they outnumber the others.
+        if self.order.len() > 4 * self.leaders.len() + 64 {
+            let leaders = &self.leaders;
+            self.order
+                .retain(|&(touched, slot)| leaders[slot as usize].is_live && leaders[slot as usize].touched == touched);
+        }
+    }
+
+    /// The leader that has gone longest without a page.
+    fn oldest(&mut self) -> Option<u32> {
+        while let Some(&(touched, slot)) = self.order.front() {
+            let leader = &self.leaders[slot as usize];
+            if leader.is_live && leader.touched == touched {
+                return Some(slot);
+            }
+            self.order.pop_front();
+        }
+        None
+    }
+
+    fn remove(&mut self, slot: u32, position: u64) {
+        let number = self.leaders[slot as usize].cluster;
+        self.free_leader(slot);
+        if number == NONE {
+            return;
+        }
+        let cluster = &mut self.clusters[number as usize];
+        cluster.leaders.retain(|&leader| leader != slot);
+        if cluster.leaders.is_empty() {
+            cluster.is_live = false;
+            let gone = cluster.clone();
+            self.free_clusters.push(number);
+            if gone.announced.is_some() {
+                self.events.push((position, ClusterEvent { expired: true, ..self.event(&gone) }));
+            }
+        }
+    }
+
+    fn free_leader(&mut self, slot: u32) {
+        let leader = &mut self.leaders[slot as usize];
+        leader.is_live = false;
+        leader.look = None;
+        leader.id = "".into();
+        self.free_leaders.push(slot);
+    }
+
+    fn state(&self, cluster: u32) -> ClusterState {
+        let cluster = &self.clusters[cluster as usize];
+        ClusterState {
+            id: cluster.id,
+            size: cluster.size,
+            domains: cluster.domains.count(),
+            kind: self.kind(cluster),
+            linked: share(cluster.n_linked, cluster.size),
+        }
+    }
+
+    /// The first member has no one to be a copy of or to link to: it is left out of the shares.
+    fn kind(&self, cluster: &Cluster) -> TemplateKind {
+        let n = cluster.size.saturating_sub(1);
+        let several_domains = cluster.domains.count() >= 2;
+        match () {
+            () if several_domains && share(cluster.n_copies, n) >= self.settings.copies_min => {
+                if 2 * cluster.n_mirrors >= cluster.n_copies { TemplateKind::Mirror } else { TemplateKind::CopyPaste }
+            }
+            () if several_domains && share(cluster.n_linked, n) >= self.settings.linked_min => TemplateKind::LinkFarm,
+            () => TemplateKind::Template,
+        }
+    }
+
+    /// Tells of a cluster that has become large enough, has grown or is of another kind.
+    fn announce(&mut self, number: u32, position: u64) {
+        let cluster = &self.clusters[number as usize];
+        if !cluster.is_live || cluster.size < self.settings.size_min {
+            return;
+        }
+        let (size, domains, kind) = (cluster.size, cluster.domains.count(), self.kind(cluster));
+        let grown = |now: u32, then: u32| f64::from(now) >= f64::from(then) * GROWTH && now > then;
+        let is_news = cluster.announced.is_none_or(|(old_size, old_domains, old_kind)| {
+            grown(size, old_size) || grown(domains, old_domains) || kind != old_kind
+        });
+        if is_news {
+            let event = self.event(cluster);
+            self.events.push((position, event));
+            self.clusters[number as usize].announced = Some((size, domains, kind));
+        }
+    }
+
+    fn event(&self, cluster: &Cluster) -> ClusterEvent {
+        let similarity = match cluster.size {
+            0 | 1 => 1.0,
+            size => cluster.similarities / f64::from(size - 1),
+        };
+        let domains = cluster.domains.count();
+        ClusterEvent {
+            schema: SCHEMA,
+            id: name(cluster.id),
+            kind_of_documents: cluster.kind,
+            size: cluster.size,
+            domains,
+            similarity,
+            rank: similarity * f64::from(domains),
+            kind: self.kind(cluster),
+            linked: share(cluster.n_linked, cluster.size),
+            copies: share(cluster.n_copies, cluster.size),
+            leaders: cluster.leaders.iter().map(|&slot| self.leaders[slot as usize].id.to_string()).collect(),
+            merged_into: None,
+            expired: false,
+        }
+    }
+
+    pub(super) fn save(&self) -> Result<Vec<u8>, postcard::Error> {
+        postcard::to_stdvec(&(
+            &self.leaders,
+            &self.free_leaders,
+            &self.order,
+            &self.clusters,
+            &self.free_clusters,
+            self.n_evicted,
+        ))
+    }
+
+    pub(super) fn load(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
+        type Saved = (Vec<Leader>, Vec<u32>, VecDeque<(u64, u32)>, Vec<Cluster>, Vec<u32>, u64);
+        let (leaders, free_leaders, order, clusters, free_clusters, n_evicted): Saved =
+            postcard::from_bytes(bytes).map_err(|_| Damaged::of("the clusters cannot be read"))?;
+        let (n_leaders, n_clusters) = (leaders.len() as u32, clusters.len() as u32);
+        let is_sound = leaders.len() <= self.n_leaders_max
+            && free_leaders.iter().chain(order.iter().map(|(_, slot)| slot)).all(|&slot| slot < n_leaders)
+            && leaders.iter().all(|leader| leader.cluster == NONE || leader.cluster < n_clusters)
+            && leaders.iter().all(|leader| leader.look.as_ref().is_none_or(Look::is_sound))
+            && free_clusters.iter().all(|&number| number < n_clusters)
+            && clusters.iter().flat_map(|cluster| &cluster.leaders).all(|&slot| slot < n_leaders);
+        if !is_sound {
+            return Err(Damaged::of("the clusters contradict themselves"));
+        }
+        (self.leaders, self.free_leaders, self.order) = (leaders, free_leaders, order);
+        (self.clusters, self.free_clusters, self.n_evicted) = (clusters, free_clusters, n_evicted);
+        Ok(())
+    }
+}
+
+impl Leader {
+    fn empty() -> Self {
+        Self {
+            generation: 0,
+            is_live: false,
+            born: 0,
+            touched: 0,
+            touched_ms: 0,
+            id_key: 0,
+            id: "".into(),
+            look: None,
+            cluster: NONE,
+            domain: 0,
+        }
+    }
+}
+
+/// Bytes of a leader with its look, its id, its entries in the order and its part of a cluster, for the plan.
+pub(super) const LEADER_BYTES: usize =
+    std::mem::size_of::<Leader>() + Look::HEAP_BYTES + 64 + 4 * 16 + std::mem::size_of::<Cluster>() / 2;
+
+fn share(part: u32, whole: u32) -> f64 {
+    f64::from(part) / f64::from(whole.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Settings;
+    use crate::store::look::tests::frame;
+
+    fn clusters(n_leaders: usize) -> Clusters {
+        Clusters::new(n_leaders, TemplateSettings { size_min: 3, ..Settings::default().template })
+    }
+
+    fn member(position: u64, domain: u64, link_domains: &[u64]) -> Member<'_> {
+        Member {
+            position,
+            now_ms: position as i64,
+            kind: Kind::Page,
+            id_key: position,
+            id: "id",
+            domain,
+            link_domains,
+            is_copy: false,
+            is_mirror: false,
+            is_known: false,
+        }
+    }
+
+    /// Settles a page of the given look with all leaders as candidates.
+    fn settle(clusters: &mut Clusters, look: &Look, member: Member<'_>) -> Styled {
+        let all = (0..clusters.leaders.len() as u32)
+            .map(|slot| Ref { slot, generation: clusters.leaders[slot as usize].generation });
+        let candidates: Vec<(Ref, Resemblance)> =
+            all.filter_map(|of| Some((of, clusters.resemblance(of, look)?))).collect();
+        clusters.settle(look, member, &candidates).0
+    }
+
+    fn sizes(clusters: &Clusters) -> Vec<u32> {
+        clusters.clusters.iter().filter(|cluster| cluster.is_live).map(|cluster| cluster.size).collect()
+    }
+
+    #[test]
+    fn a_chain_does_not_make_a_cluster() {
+        // Each looks like the one before, by 90 of 128 slots, and less and less like the first.
+        let mut clusters = clusters(100);
+        for step in 0..8 {
+            settle(&mut clusters, &frame(38 * step), member(step as u64 + 1, 1, &[]));
+        }
+        assert!(sizes(&clusters).iter().all(|size| *size <= 5), "{:?}", sizes(&clusters));
+        assert!(sizes(&clusters).iter().any(|size| *size >= 2));
+    }
+
+    #[test]
+    fn two_clusters_become_one_by_a_page_of_both() {
+        let mut clusters = clusters(100);
+        for position in 1..=3 {
+            settle(&mut clusters, &frame(0), member(position, position, &[]));
+            settle(&mut clusters, &frame(60), member(10 + position, position, &[]));
+        }
+        assert_eq!(sizes(&clusters), [3, 3]);
+        let between = settle(&mut clusters, &frame(30), member(20, 9, &[])).cluster.unwrap();
+        assert_eq!((between.size, between.domains), (7, 4));
+        let events = clusters.take_events();
+        let merged: Vec<_> = events.iter().filter(|(_, event)| event.merged_into.is_some()).collect();
+        assert_eq!(merged.len(), 1);
+        assert_eq!(merged[0].1.merged_into, Some(name(between.id)));
+        assert_eq!(events[0].1.id, name(between.id), "the older one stays");
+        assert_eq!(events.last().unwrap().1.size, 7, "and is told of");
+    }
+
+    #[test]
+    fn a_cluster_goes_with_its_last_leader() {
+        let mut clusters = clusters(2);
+        for position in 1..=3 {
+            settle(&mut clusters, &frame(0), member(position, 1, &[]));
+        }
+        assert_eq!(clusters.take_events().len(), 1);
+        settle(&mut clusters, &frame(1000), member(4, 1, &[]));
+        settle(&mut clusters, &frame(2000), member(5, 1, &[]));
+        let events = clusters.take_events();
+        assert!(events.len() == 1 && events[0].1.expired && events[0].0 == 5, "{events:?}");
+        assert_eq!((clusters.n(), clusters.n_evicted()), ((2, 0), 1));
+    }
+
+    #[test]
+    fn kinds_follow_links_and_copies() {
+        let kind = |change: fn(&mut Member<'_>)| {
+            let mut clusters = clusters(9);
+            let domains = [1, 2, 3, 4, 5];
+            let mut last = None;
+            for position in 1..=5 {
+                let mut page = member(position, position, &domains);
+                change(&mut page);
+                last = settle(&mut clusters, &frame(0), page).cluster;
+            }
+            last.unwrap().kind
+        };
+        assert_eq!(kind(|_| {}), TemplateKind::LinkFarm);
+        assert_eq!(kind(|page| page.link_domains = &[]), TemplateKind::Template);
+        assert_eq!(kind(|page| page.domain = 1), TemplateKind::Template, "one domain may link to itself");
+        assert_eq!(kind(|page| page.is_copy = true), TemplateKind::CopyPaste);
+        assert_eq!(kind(|page| (page.is_copy, page.is_mirror) = (true, true)), TemplateKind::Mirror);
+    }
+
+    #[test]
+    fn a_page_fetched_again_is_no_further_member() {
+        let mut clusters = clusters(9);
+        settle(&mut clusters, &frame(0), member(1, 1, &[]));
+        settle(&mut clusters, &frame(0), member(2, 1, &[]));
+        let again = settle(&mut clusters, &frame(0), Member { position: 3, ..member(1, 1, &[]) });
+        let copy = settle(&mut clusters, &frame(0), Member { is_known: true, ..member(4, 1, &[]) });
+        assert_eq!((again.cluster.unwrap().size, copy.cluster.unwrap().size), (2, 2));
+    }
+}

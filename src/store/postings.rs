@@ -1,0 +1,193 @@
+//! Keys of weigh: which heads hold a gram or a sentence, where in them, and how many have held it. One cache line per
+//! look-up.
+//!
+//! A line has five postings of 12 bytes, newest first: a tag of the key, slot and generation, the number of the gram in its
+//! document, and how many documents were seen with the key, counted up to 255 in every posting of the key alike. A key
+//! keeps its first few owners; further ones are counted only.
+//!
+//! # Invariants
+//! - The first few owners of a key are found, and all are counted. (`first_owners_are_found_and_all_are_counted`)
+//! - One document counts once for a key. (`a_document_counts_once`)
+
+use super::Damaged;
+use super::lines::{Line, Lines};
+use super::reference::Ref;
+
+/// Postings in a line.
+const POSTINGS: usize = 5;
+
+/// One posting.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Posting {
+    tag: u32,
+    /// The slot in the upper 24 bits, the count in the lower 8.
+    slot_count: u32,
+    /// The generation in the upper half, the number in its document in the lower.
+    generation_number: u32,
+}
+
+impl Posting {
+    fn of(self) -> Ref {
+        Ref { slot: self.slot_count >> 8, generation: (self.generation_number >> 16) as u16 }
+    }
+
+    fn count(self) -> u8 {
+        self.slot_count as u8
+    }
+
+    fn is_none(self) -> bool {
+        self.count() == 0
+    }
+}
+
+fn unpacked(line: &Line) -> [Posting; POSTINGS] {
+    let half = |index: usize| (line[index / 2] >> (32 * (index % 2))) as u32;
+    std::array::from_fn(|place| Posting {
+        tag: half(3 * place),
+        slot_count: half(3 * place + 1),
+        generation_number: half(3 * place + 2),
+    })
+}
+
+fn packed(postings: &[Posting; POSTINGS]) -> Line {
+    let mut line = Line::default();
+    let mut put = |index: usize, value: u32| line[index / 2] |= u64::from(value) << (32 * (index % 2));
+    for (place, posting) in postings.iter().enumerate() {
+        put(3 * place, posting.tag);
+        put(3 * place + 1, posting.slot_count);
+        put(3 * place + 2, posting.generation_number);
+    }
+    line
+}
+
+/// Which heads hold a key.
+pub struct Postings {
+    lines: Lines,
+    n_pushed_out: u64,
+}
+
+impl Postings {
+    /// Empty postings in `n_bytes`.
+    pub fn new(n_bytes: usize) -> Self {
+        Self { lines: Lines::new(n_bytes), n_pushed_out: 0 }
+    }
+
+    /// Asks for the line of `key`.
+    #[inline]
+    pub fn prefetch(&self, key: u64) {
+        self.lines.prefetch(key);
+    }
+
+    /// Calls `with` for every posting under `key`, dead or alive: whose, and the number in its document. Returns how many
+    /// documents were seen with the key.
+    pub fn find(&self, key: u64, mut with: impl FnMut(Ref, u16)) -> u8 {
+        let mut count = 0;
+        for posting in unpacked(self.lines.line(self.lines.of_key(key))) {
+            if !posting.is_none() && posting.tag == key as u32 {
+                count = count.max(posting.count());
+                with(posting.of(), posting.generation_number as u16);
+            }
+        }
+        count
+    }
+
+    /// Counts `of` under `key`, and adds a posting unless `per_key_max` of its owners live.
+    pub fn post(&mut self, key: u64, of: Ref, number: u16, per_key_max: usize, is_live: impl Fn(Ref) -> bool) {
+        let line_number = self.lines.of_key(key);
+        let line = self.lines.line_mut(line_number);
+        let mut postings = unpacked(line);
+        let same = |posting: &Posting| !posting.is_none() && posting.tag == key as u32;
+        if postings.iter().any(|posting| same(posting) && posting.of() == of) {
+            return;
+        }
+        let (mut n_live, mut count) = (0, 0);
+        for posting in postings.iter().filter(|posting| same(posting)) {
+            count = count.max(posting.count());
+            n_live += usize::from(is_live(posting.of()));
+        }
+        // What only dead documents held is as good as new.
+        let count = if n_live == 0 { 1 } else { count.saturating_add(1) };
+        for posting in postings.iter_mut().filter(|posting| same(posting)) {
+            posting.slot_count = posting.slot_count & !0xFF | u32::from(count);
+        }
+        if n_live < per_key_max {
+            let free = postings.iter().position(|posting| posting.is_none());
+            let dead = || postings.iter().rposition(|posting| !is_live(posting.of()));
+            let end = free.or_else(dead).unwrap_or_else(|| {
+                self.n_pushed_out += 1;
+                POSTINGS - 1
+            });
+            postings.copy_within(..end, 1);
+            postings[0] = Posting {
+                tag: key as u32,
+                slot_count: of.slot << 8 | u32::from(count),
+                generation_number: u32::from(of.generation) << 16 | u32::from(number),
+            };
+        }
+        *line = packed(&postings);
+    }
+
+    /// Live postings that were pushed out.
+    pub(super) fn n_pushed_out(&self) -> u64 {
+        self.n_pushed_out
+    }
+
+    pub(super) fn save(&self, out: &mut Vec<u8>) {
+        out.extend(self.n_pushed_out.to_le_bytes());
+        self.lines.save(out);
+    }
+
+    pub(super) fn load(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
+        let (count, lines) = bytes.split_first_chunk().ok_or(Damaged::of("postings are cut off"))?;
+        self.n_pushed_out = u64::from_le_bytes(*count);
+        self.lines.load(lines)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refer(slot: u32) -> Ref {
+        Ref { slot, generation: 9 }
+    }
+
+    fn found(postings: &Postings, key: u64) -> (Vec<(u32, u16)>, u8) {
+        let mut owners = Vec::new();
+        let count = postings.find(key, |of, number| owners.push((of.slot, number)));
+        (owners, count)
+    }
+
+    #[test]
+    fn first_owners_are_found_and_all_are_counted() {
+        let mut postings = Postings::new(64);
+        for slot in 0..300 {
+            postings.post(77, refer(slot), slot as u16 + 5, 4, |_| true);
+            let owners: Vec<_> = (0..=slot.min(3)).rev().map(|slot| (slot, slot as u16 + 5)).collect();
+            assert_eq!(found(&postings, 77), (owners, (slot + 1).min(255) as u8));
+        }
+        assert_eq!(found(&postings, 78), (vec![], 0));
+    }
+
+    #[test]
+    fn a_document_counts_once() {
+        let mut postings = Postings::new(64);
+        postings.post(1, refer((1 << 24) - 1), u16::MAX, 4, |_| true);
+        postings.post(1, refer((1 << 24) - 1), 3, 4, |_| true);
+        assert_eq!(found(&postings, 1), (vec![((1 << 24) - 1, u16::MAX)], 1));
+    }
+
+    #[test]
+    fn the_dead_give_way_and_their_count_goes_with_them() {
+        let mut postings = Postings::new(64);
+        for slot in 0..5 {
+            postings.post(1 + u64::from(slot / 4), refer(slot), 0, 4, |_| true);
+        }
+        postings.post(3, refer(5), 0, 4, |of| of.slot != 2);
+        assert_eq!((found(&postings, 1).0.len(), found(&postings, 3).0.len(), postings.n_pushed_out()), (3, 1, 0));
+        postings.post(1, refer(6), 0, 4, |of| of.slot > 3);
+        assert_eq!(found(&postings, 1).1, 1);
+        postings.post(4, refer(7), 0, 4, |_| true);
+        assert_eq!(postings.n_pushed_out(), 1);
+    }
+}

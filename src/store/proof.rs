@@ -1,0 +1,320 @@
+//! What a candidate is verified by: enough of a document to say how alike another one is.
+//!
+//! Keys only suggest; a copy is one by direct comparison. Mails are compared by their distinct terms, 24 bits of each, in
+//! three views: a campaign may share the shown or the hidden words, and a list's footer must not make a copy (so the
+//! core has to agree too). Pages are compared by the 128 slots of their shingles, 16 bits of each, since pages of one
+//! manual share their vocabulary and not their sentences. Of a long mail the terms with the smallest hashes stand for all:
+//! a fair sample, the same in both documents.
+//!
+//! # Invariants
+//! - Up to [`TERMS_MAX`] terms the cosine is that of the whole bags. (`the_cosine_is_exact_for_ordinary_mails`)
+//! - Nothing is like a text without a core. (`footers_alone_are_not_alike`)
+
+use crate::document::Kind;
+use crate::signature::minhash::{MinHash, SLOTS};
+use crate::signature::{Signatures, View};
+use crate::verdict::event::TextView;
+
+/// Terms that are kept of a document. An ordinary mail has 150.
+pub(super) const TERMS_MAX: usize = 512;
+
+const TERMS: u8 = 1;
+const SHINGLES: u8 = 2;
+
+/// Which views hold a term.
+const SHOWN: u8 = 1;
+const CORE: u8 = 2;
+const FULL: u8 = 4;
+
+/// How alike two documents are.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Likeness {
+    /// The similarity of the view that agrees best.
+    pub(super) score: f64,
+    /// That view.
+    pub(super) view: TextView,
+    /// The similarity of the cores.
+    pub(super) core: f64,
+}
+
+/// What a document is compared by.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Proof {
+    /// The terms of a mail: the upper 24 bits of each, ascending, above the views that hold it.
+    Terms(Terms),
+    /// The slots of a page.
+    Shingles(Box<[u16; SLOTS]>),
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Terms {
+    /// How many terms each view has: shown, core, full.
+    n: [u32; 3],
+    /// Value in the upper 24 bits, views in the lower 8.
+    kept: Vec<u32>,
+    /// Whether `kept` is not all.
+    is_sample: bool,
+}
+
+impl Proof {
+    /// What `signatures` are compared by; `None` where there is too little text. A core below `core_terms_min` is no text of
+    /// its own.
+    pub(super) fn of(signatures: &Signatures, core_terms_min: usize) -> Option<Self> {
+        Self::with_terms(signatures, core_terms_min, TERMS_MAX)
+    }
+
+    /// The same with all terms, however many there are: for comparing, too long for cells.
+    pub(super) fn whole(signatures: &Signatures, core_terms_min: usize) -> Option<Self> {
+        Self::with_terms(signatures, core_terms_min, usize::MAX)
+    }
+
+    fn with_terms(signatures: &Signatures, core_terms_min: usize, terms_max: usize) -> Option<Self> {
+        signatures.shown.minhash.as_ref()?;
+        let core = signatures.core.as_ref().unwrap_or(&signatures.shown);
+        match (signatures.kind, signatures.shown_shingles.as_ref().or(signatures.shingles.as_ref())) {
+            (Kind::Page, Some(shingles)) => Some(Self::Shingles(Box::new(slots(shingles)))),
+            (Kind::Page, None) => Some(Self::Terms(Terms::of(&signatures.shown, &signatures.shown, None, terms_max))),
+            (Kind::Email, _) if core.terms.len() < core_terms_min => None,
+            (Kind::Email, _) => {
+                Some(Self::Terms(Terms::of(&signatures.shown, core, signatures.full.as_ref(), terms_max)))
+            }
+        }
+    }
+
+    /// How alike two documents are; `None` where they cannot be compared.
+    pub(super) fn likeness(&self, other: &Self) -> Option<Likeness> {
+        match (self, other) {
+            (Self::Terms(a), Self::Terms(b)) => Some(a.likeness(b)),
+            (Self::Shingles(a), Self::Shingles(b)) => {
+                let agreeing = a.iter().zip(b.iter()).filter(|(a, b)| a == b).count();
+                let score = agreeing as f64 / SLOTS as f64;
+                Some(Likeness { score, view: TextView::Core, core: score })
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Shingles(slots) => {
+                out.push(SHINGLES);
+                out.extend(slots.iter().flat_map(|slot| slot.to_le_bytes()));
+            }
+            Self::Terms(terms) => {
+                out.push(TERMS);
+                out.push(u8::from(terms.is_sample));
+                out.extend(terms.n.iter().flat_map(|n| n.to_le_bytes()));
+                out.extend((terms.kept.len() as u16).to_le_bytes());
+                // Most mails are all core and hide nothing: one byte says so for all their terms.
+                let first = terms.kept.first().map_or(0, |term| *term as u8);
+                let is_uniform = terms.kept.iter().all(|term| *term as u8 == first);
+                out.push(if is_uniform { first } else { 0 });
+                for term in &terms.kept {
+                    out.extend(&term.to_le_bytes()[usize::from(is_uniform)..]);
+                }
+            }
+        }
+    }
+
+    /// Reads what [`Proof::write`] has written.
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let (form, bytes) = bytes.split_first()?;
+        match *form {
+            SHINGLES => {
+                let slots: &[[u8; 2]; SLOTS] = bytes.as_chunks().0.first_chunk()?;
+                Some(Self::Shingles(Box::new(slots.map(u16::from_le_bytes))))
+            }
+            TERMS => {
+                let (head, bytes) = bytes.split_first_chunk::<16>()?;
+                let n = std::array::from_fn(|view| {
+                    u32::from_le_bytes(std::array::from_fn(|byte| head[1 + 4 * view + byte]))
+                });
+                let (len, uniform) = (usize::from(u16::from_le_bytes([head[13], head[14]])), head[15]);
+                let kept: Vec<u32> = match uniform {
+                    0 => bytes.as_chunks().0.iter().take(len).map(|term| u32::from_le_bytes(*term)).collect(),
+                    views => {
+                        let terms = bytes.as_chunks::<3>().0.iter().take(len);
+                        terms.map(|&[a, b, c]| u32::from_le_bytes([views, a, b, c])).collect()
+                    }
+                };
+                (kept.len() == len).then_some(Self::Terms(Terms { n, kept, is_sample: head[0] != 0 }))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A minimum is only small in its upper bits: the lower ones are as good as any hash.
+fn slots(shingles: &MinHash) -> [u16; SLOTS] {
+    shingles.slots().map(|slot| slot as u16)
+}
+
+impl Terms {
+    fn of(shown: &View, core: &View, full: Option<&View>, terms_max: usize) -> Self {
+        let all = full.unwrap_or(shown);
+        let mut kept: Vec<u32> = Vec::with_capacity(all.terms.len().min(terms_max));
+        let (mut shown_at, mut core_at) = (0, 0);
+        let mut is_sample = false;
+        for &term in &all.terms {
+            let views = FULL
+                | if advance(&shown.terms, &mut shown_at, term) { SHOWN } else { 0 }
+                | if advance(&core.terms, &mut core_at, term) { CORE } else { 0 };
+            let entry = (term >> 40) as u32;
+            let is_full = kept.len() == terms_max;
+            match kept.last_mut() {
+                Some(last) if *last >> 8 == entry => *last |= u32::from(views),
+                _ if is_full => {
+                    is_sample = true;
+                    break;
+                }
+                _ => kept.push(entry << 8 | u32::from(views)),
+            }
+        }
+        let n = [shown, core, all].map(|view| view.terms.len() as u32);
+        Self { n, kept, is_sample }
+    }
+
+    /// The kept values, without the views that hold them.
+    pub(super) fn values(&self) -> impl Iterator<Item = u32> {
+        self.kept.iter().map(|term| term >> 8)
+    }
+
+    /// How many of them each view holds.
+    pub(super) fn n_values(&self) -> [u32; 3] {
+        [SHOWN, CORE, FULL].map(|view| self.kept.iter().filter(|term| **term as u8 & view != 0).count() as u32)
+    }
+
+    fn likeness(&self, other: &Self) -> Likeness {
+        // Beyond the last term of a sample nothing is known.
+        let end = |terms: &Self| if terms.is_sample { terms.kept.last().map_or(0, |last| last >> 8) } else { u32::MAX };
+        let limit = end(self).min(end(other));
+        let (mut common, mut mine, mut theirs) = ([0_u32; 3], [0_u32; 3], [0_u32; 3]);
+        let count = |counts: &mut [u32; 3], views: u8| {
+            for (view, count) in counts.iter_mut().enumerate() {
+                *count += u32::from(views >> view & 1);
+            }
+        };
+        let (a, b) = (&self.kept, &other.kept);
+        let (mut i, mut j) = (0, 0);
+        while let (Some(&x), Some(&y)) = (a.get(i), b.get(j)) {
+            let value = (x >> 8).min(y >> 8);
+            if value > limit {
+                break;
+            }
+            let (in_mine, in_theirs) = (x >> 8 == value, y >> 8 == value);
+            let (x_views, y_views) = (if in_mine { x as u8 } else { 0 }, if in_theirs { y as u8 } else { 0 });
+            count(&mut mine, x_views);
+            count(&mut theirs, y_views);
+            count(&mut common, x_views & y_views);
+            i += usize::from(in_mine);
+            j += usize::from(in_theirs);
+        }
+        a[i..].iter().take_while(|&&x| x >> 8 <= limit).for_each(|&x| count(&mut mine, x as u8));
+        b[j..].iter().take_while(|&&y| y >> 8 <= limit).for_each(|&y| count(&mut theirs, y as u8));
+        let is_sample = self.is_sample || other.is_sample;
+        let cosine = |view: usize| {
+            let totals = if is_sample { [self.n[view], other.n[view]] } else { [mine[view], theirs[view]] };
+            cosine(common[view], [mine[view], theirs[view]], totals)
+        };
+        let views = [(0, TextView::Shown), (1, TextView::Core), (2, TextView::Full)];
+        let mut best = Likeness { core: cosine(1), ..Likeness::default() };
+        for (view, name) in views {
+            if cosine(view) > best.score {
+                best = Likeness { score: cosine(view), view: name, ..best };
+            }
+        }
+        best
+    }
+}
+
+/// Whether `terms` has `term`, which is at or after those asked for before.
+fn advance(terms: &[u64], at: &mut usize, term: u64) -> bool {
+    while terms.get(*at).is_some_and(|&other| other < term) {
+        *at += 1;
+    }
+    terms.get(*at) == Some(&term)
+}
+
+/// The cosine of two bags of `totals` terms, of which a fair sample has `counts` terms, `common` of them common.
+fn cosine(common: u32, counts: [u32; 2], totals: [u32; 2]) -> f64 {
+    if common == 0 {
+        return 0.0;
+    }
+    let [a, b] = totals.map(f64::from);
+    let union = f64::from(counts[0] + counts[1] - common);
+    // |A ∩ B| = J / (1 + J) · (|A| + |B|); for whole bags this is `common` again.
+    let jaccard = f64::from(common) / union;
+    (jaccard / (1.0 + jaccard) * (a + b) / (a * b).sqrt()).min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signature::cosine as exact;
+    use crate::signature::keyed::mix;
+    use proptest::prelude::*;
+
+    fn view(terms: impl Iterator<Item = u64>) -> View {
+        let mut terms: Vec<u64> = terms.map(|term| mix(mix(term, 5), 7)).collect();
+        terms.sort_unstable();
+        View { terms, ..View::default() }
+    }
+
+    fn of(terms: std::ops::Range<u64>) -> Terms {
+        let shown = view(terms);
+        Terms::of(&shown, &shown, None, TERMS_MAX)
+    }
+
+    proptest! {
+        #[test]
+        fn the_cosine_is_exact_for_ordinary_mails(start in 0..300_u64, n in 1..500_u64, m in 1..500_u64) {
+            let (a, b) = (view(0..n), view(start..start + m));
+            let expected = exact(&a.terms, &b.terms);
+            let likeness = Terms::of(&a, &a, None, TERMS_MAX).likeness(&Terms::of(&b, &b, None, TERMS_MAX));
+            prop_assert!((likeness.score - expected).abs() < 0.005, "{} {}", likeness.score, expected);
+        }
+
+        #[test]
+        fn a_sample_is_fair(start in 0..1500_u64, n in 2000..4000_u64) {
+            let expected = exact(&view(0..n).terms, &view(start..start + n).terms);
+            let likeness = of(0..n).likeness(&of(start..start + n));
+            prop_assert!((likeness.score - expected).abs() < 0.09, "{} {}", likeness.score, expected);
+        }
+
+        #[test]
+        fn what_is_written_is_read(n in 0..700_u64, n_core in 0..700_u64, n_hidden in 0..50_u64) {
+            let (shown, core, full) = (view(0..n), view(0..n.min(n_core)), view(0..n + n_hidden));
+            let proof = Proof::Terms(Terms::of(&shown, &core, (n_hidden > 0).then_some(&full), TERMS_MAX));
+            let mut bytes = Vec::new();
+            proof.write(&mut bytes);
+            prop_assert!(bytes.len() <= 32 + 4 * TERMS_MAX);
+            prop_assert_eq!(Proof::read(&bytes), Some(proof));
+            for end in 0..bytes.len().min(40) {
+                prop_assert_ne!(Proof::read(&bytes[..end]).map(|read| matches!(read, Proof::Terms(t) if t.kept.len() == 700)), Some(true));
+            }
+        }
+    }
+
+    #[test]
+    fn views_are_compared_apart() {
+        let mail = |own: u64, hidden: u64| {
+            let core = view(own..own + 20);
+            let shown = view((own..own + 20).chain(9000..9100));
+            let full = view((own..own + 20).chain(9000..9100).chain(hidden..hidden + 300));
+            Terms::of(&shown, &core, Some(&full), TERMS_MAX)
+        };
+        let same_footer = mail(0, 20_000).likeness(&mail(100, 30_000));
+        assert_eq!((same_footer.view, same_footer.core), (TextView::Shown, 0.0));
+        assert!((same_footer.score - 100.0 / 120.0).abs() < 1e-9);
+        let same_hidden = mail(0, 20_000).likeness(&mail(100, 20_000));
+        assert_eq!(same_hidden.view, TextView::Full);
+    }
+
+    #[test]
+    fn footers_alone_are_not_alike() {
+        let mut signatures = crate::store::tests::signatures(Kind::Email, 0..40);
+        assert!(Proof::of(&signatures, 5).is_some());
+        signatures.core = Some(view(0..3));
+        assert_eq!(Proof::of(&signatures, 5), None);
+    }
+}

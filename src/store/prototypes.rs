@@ -1,0 +1,689 @@
+//! The stored documents: heads of groups and their further prototypes, in fixed memory.
+//!
+//! A slot has a fixed part; what varies in length (proof, names, places) lies in cells. Heads are in one order by their
+//! last member: when slots or cells run out, the group that has gone longest without one gives way, whole. Beside it
+//! every owner (a registered domain or address) has its own order, and whoever holds more than a share of the slots
+//! loses the oldest of its own.
+//!
+//! Settle runs ahead of judge by up to a batch: who died in it stays readable ([`Prototypes::card`]), and it is known at which
+//! position it died ([`Prototypes::lives_at`]), until [`Prototypes::end_batch`].
+//!
+//! # Invariants
+//! - A group dies whole, with its head. (`a_group_dies_with_its_head`)
+//! - Nobody holds more than a share, and nobody else pays for it. (`a_flood_pushes_out_its_own`)
+//! - The order of giving way is that of the last member. (`the_longest_without_a_member_gives_way`)
+
+use super::Damaged;
+use super::card::Card;
+use super::cells::{Cells, Handle};
+use super::prefetch::prefetch;
+use super::proof::Proof;
+use super::reference::{Ref, next};
+use super::spread::Spread;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+/// Further prototypes of a group.
+pub(super) const FURTHER_MAX: usize = 3;
+/// No slot.
+const NONE: u32 = u32::MAX;
+
+/// Who a document belongs to: hashes of its registered domain and address, 0 where unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Server {
+    /// Of the registered domain.
+    pub domain: u64,
+    /// Of the address.
+    pub ip: u64,
+}
+
+impl Server {
+    /// Whether the two are one: by domain or by address. A document without either is its own server.
+    pub fn is(self, other: Self) -> bool {
+        self.domain != 0 && self.domain == other.domain || self.ip != 0 && self.ip == other.ip
+    }
+}
+
+/// The fixed part of a stored document.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Prototype {
+    generation: u16,
+    is_live: bool,
+    /// The position of the document that it is.
+    pub(super) born: u64,
+    /// The key of its id.
+    pub(super) id_key: u64,
+    pub(super) server: Server,
+    /// The slot of its group's head, which may be its own.
+    pub(super) head: u32,
+    further: [u32; FURTHER_MAX],
+    /// Documents of the group so far.
+    pub(super) size: u32,
+    /// Registered domains of the group so far.
+    pub(super) domains: Spread<32>,
+    /// The length of its long content sentences.
+    pub(super) sentence_chars: u32,
+    /// The clock at the last member.
+    seen_ms: i64,
+    owner: u64,
+    order: Link,
+    owner_order: Link,
+    blob: Option<Handle>,
+    n_proof: u32,
+    /// The longest member, where the preferred copy is that one.
+    pub(super) longest_words: u32,
+    longest: Option<Handle>,
+}
+
+/// A place in a doubly linked list of slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Link {
+    older: u32,
+    newer: u32,
+}
+
+impl Default for Link {
+    fn default() -> Self {
+        Self { older: NONE, newer: NONE }
+    }
+}
+
+/// The ends of such a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Ends {
+    oldest: u32,
+    newest: u32,
+    n: u32,
+}
+
+impl Default for Ends {
+    fn default() -> Self {
+        Self { oldest: NONE, newest: NONE, n: 0 }
+    }
+}
+
+/// What a new record is made from.
+pub(super) struct Newcomer<'a> {
+    pub(super) position: u64,
+    pub(super) now_ms: i64,
+    pub(super) id_key: u64,
+    pub(super) server: Server,
+    pub(super) owner: u64,
+    pub(super) sentence_chars: u32,
+    pub(super) n_words: u32,
+    pub(super) proof: &'a Proof,
+    pub(super) card: &'a Card,
+}
+
+/// Who died in this batch.
+struct Buried {
+    position: u64,
+    prototype: Prototype,
+    blob: Vec<u8>,
+}
+
+/// Why records went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Departures {
+    /// To make room.
+    pub n_evicted: u64,
+    /// To keep an owner to its share.
+    pub n_over_share: u64,
+    /// By age.
+    pub n_expired: u64,
+    /// Because their page has changed.
+    pub n_replaced: u64,
+}
+
+/// The stored documents.
+pub(super) struct Prototypes {
+    slots: Vec<Prototype>,
+    free: Vec<u32>,
+    n_slots_max: usize,
+    per_owner_max: u32,
+    cells: Cells,
+    order: Ends,
+    owners: HashMap<u64, Ends>,
+    buried: HashMap<Ref, Buried>,
+    departures: Departures,
+}
+
+impl Prototypes {
+    pub(super) fn new(n_slots: usize, n_cells: usize, share_max: f64) -> Self {
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+            n_slots_max: n_slots,
+            per_owner_max: ((n_slots as f64 * share_max) as u32).max(1),
+            cells: Cells::new(n_cells),
+            order: Ends::default(),
+            owners: HashMap::new(),
+            buried: HashMap::new(),
+            departures: Departures::default(),
+        }
+    }
+
+    /// The record of `of`, if it lives.
+    #[inline]
+    pub(super) fn get(&self, of: Ref) -> Option<&Prototype> {
+        self.slots.get(of.slot as usize).filter(|prototype| prototype.is_live && prototype.generation == of.generation)
+    }
+
+    pub(super) fn lives(&self, of: Ref) -> bool {
+        self.get(of).is_some()
+    }
+
+    /// Whether `of` lived when the document at `position` had been settled. Only for positions of this batch.
+    #[inline]
+    pub(super) fn lives_at(&self, of: Ref, position: u64) -> bool {
+        self.lives(of)
+            || !self.buried.is_empty() && self.buried.get(&of).is_some_and(|buried| position < buried.position)
+    }
+
+    /// The head of the group that `of` is in, if it lives.
+    pub(super) fn head_of(&self, of: Ref) -> Option<Ref> {
+        self.get(of).map(|prototype| self.reference(prototype.head))
+    }
+
+    /// Whose it is, dead in this batch or alive.
+    pub(super) fn server(&self, of: Ref) -> Option<Server> {
+        self.known(of).map(|prototype| prototype.server)
+    }
+
+    /// The length of its long sentences, dead in this batch or alive.
+    pub(super) fn sentence_chars(&self, of: Ref) -> Option<u32> {
+        self.known(of).map(|prototype| prototype.sentence_chars)
+    }
+
+    /// The position of the document that it is, dead in this batch or alive.
+    pub(super) fn born(&self, of: Ref) -> Option<u64> {
+        self.known(of).map(|prototype| prototype.born)
+    }
+
+    fn known(&self, of: Ref) -> Option<&Prototype> {
+        self.get(of).or_else(|| self.buried.get(&of).map(|buried| &buried.prototype))
+    }
+
+    pub(super) fn reference(&self, slot: u32) -> Ref {
+        Ref { slot, generation: self.slots[slot as usize].generation }
+    }
+
+    /// What it is compared by.
+    pub(super) fn proof(&self, of: Ref, scratch: &mut Vec<u8>) -> Option<Proof> {
+        let prototype = self.get(of)?;
+        self.cells.read_part(prototype.blob?, 0, prototype.n_proof as usize, scratch);
+        Proof::read(scratch)
+    }
+
+    /// Asks for the first cell of `of`.
+    pub(super) fn prefetch(&self, of: Ref) {
+        if let Some(blob) = self.get(of).and_then(|prototype| prototype.blob) {
+            prefetch(&self.cells.first(blob)[0]);
+        }
+    }
+
+    /// Asks for the fixed part of `of`.
+    pub(super) fn prefetch_slot(&self, of: Ref) {
+        if let Some(slot) = self.slots.get(of.slot as usize) {
+            prefetch(slot);
+        }
+    }
+
+    /// What it says of itself, dead in this batch or alive.
+    pub(super) fn card(&self, of: Ref) -> Option<Card> {
+        let mut bytes = Vec::new();
+        let n_proof = match self.get(of) {
+            Some(prototype) => {
+                self.cells.read(prototype.blob?, &mut bytes);
+                prototype.n_proof
+            }
+            None => {
+                let buried = self.buried.get(&of)?;
+                bytes.clone_from(&buried.blob);
+                buried.prototype.n_proof
+            }
+        };
+        Card::read(bytes.get(n_proof as usize..)?)
+    }
+
+    /// The id of the longest member, where that is not the head.
+    pub(super) fn longest(&self, head: Ref) -> Option<String> {
+        let mut bytes = Vec::new();
+        self.cells.read(self.get(head)?.longest?, &mut bytes);
+        String::from_utf8(bytes).ok()
+    }
+
+    /// A new head.
+    pub(super) fn insert(&mut self, newcomer: &Newcomer<'_>) -> Ref {
+        while self.owners.get(&newcomer.owner).is_some_and(|own| newcomer.owner != 0 && own.n >= self.per_owner_max) {
+            let oldest = self.owners[&newcomer.owner].oldest;
+            self.departures.n_over_share += 1;
+            self.kill_group(oldest, newcomer.position);
+        }
+        let slot = self.put(newcomer);
+        let prototype = &mut self.slots[slot as usize];
+        prototype.head = slot;
+        prototype.owner = newcomer.owner;
+        self.link(slot);
+        self.reference(slot)
+    }
+
+    /// A further prototype of the group of `head`, if there is room for one. Making room may cost older groups, never
+    /// this one: it has just been touched.
+    pub(super) fn insert_further(&mut self, head: Ref, newcomer: &Newcomer<'_>) -> Option<Ref> {
+        let place = self.get(head)?.further.iter().position(|&slot| slot == NONE)?;
+        if self.order.n < 2 && !self.has_room(newcomer) {
+            return None;
+        }
+        let slot = self.put(newcomer);
+        if !self.lives(head) {
+            // Room was made at the cost of the group itself: a store of one group.
+            self.free_slot(slot);
+            return None;
+        }
+        self.slots[slot as usize].head = head.slot;
+        self.slots[head.slot as usize].further[place] = slot;
+        Some(self.reference(slot))
+    }
+
+    /// Counts a member of the group of `head`.
+    pub(super) fn join(&mut self, head: Ref, domain: u64, now_ms: i64, is_new: bool) {
+        let prototype = &mut self.slots[head.slot as usize];
+        prototype.seen_ms = now_ms;
+        if is_new {
+            prototype.size = prototype.size.saturating_add(1);
+            if domain != 0 {
+                prototype.domains.add(domain);
+            }
+        }
+        self.unlink(head.slot);
+        self.link(head.slot);
+    }
+
+    /// Notes a member that is longer than all before it, if there is room for its id.
+    pub(super) fn note_longest(&mut self, head: Ref, n_words: u32, id: &str) {
+        let prototype = &mut self.slots[head.slot as usize];
+        if n_words <= prototype.longest_words || Cells::cells_for(id.len()) > self.cells.n_free() {
+            return;
+        }
+        prototype.longest_words = n_words;
+        if let Some(old) = prototype.longest.take() {
+            self.cells.free(old);
+        }
+        prototype.longest = Some(self.cells.write(id.as_bytes()));
+    }
+
+    /// Whose page has changed gives way: a head with its group, a further prototype alone.
+    pub(super) fn replace(&mut self, of: Ref, position: u64) {
+        let Some(head) = self.get(of).map(|prototype| prototype.head) else { return };
+        self.departures.n_replaced += 1;
+        if head == of.slot {
+            return self.kill_group(of.slot, position);
+        }
+        let head = head as usize;
+        if let Some(place) = self.slots[head].further.iter().position(|&slot| slot == of.slot) {
+            self.slots[head].further[place..].rotate_left(1);
+            self.slots[head].further[FURTHER_MAX - 1] = NONE;
+        }
+        self.bury(of.slot, position);
+    }
+
+    /// Groups without a member since `before_ms` give way.
+    pub(super) fn expire(&mut self, before_ms: i64, position: u64) {
+        while self.order.oldest != NONE && self.slots[self.order.oldest as usize].seen_ms < before_ms {
+            self.departures.n_expired += 1;
+            self.kill_group(self.order.oldest, position);
+        }
+    }
+
+    /// Who died in the batch is forgotten. The references of all of them, for those who keep something by them.
+    pub(super) fn end_batch(&mut self) {
+        self.buried.clear();
+    }
+
+    /// Who died in this batch, with the position of the document that it gave way to, in order.
+    pub(super) fn deaths(&self) -> Vec<(u64, Ref)> {
+        let mut deaths: Vec<_> = self.buried.iter().map(|(of, buried)| (buried.position, *of)).collect();
+        deaths.sort_unstable();
+        deaths
+    }
+
+    /// All that live.
+    pub(super) fn live(&self) -> impl Iterator<Item = Ref> {
+        let live = self.slots.iter().zip(0_u32..).filter(|(prototype, _)| prototype.is_live);
+        live.map(|(prototype, slot)| Ref { slot, generation: prototype.generation })
+    }
+
+    /// How many live, prototypes and heads.
+    pub(super) fn n(&self) -> (usize, usize) {
+        (self.slots.len() - self.free.len(), self.order.n as usize)
+    }
+
+    /// Bytes of what all of them are compared by.
+    pub(super) fn proof_bytes(&self) -> usize {
+        self.slots.iter().filter(|prototype| prototype.is_live).map(|prototype| prototype.n_proof as usize).sum()
+    }
+
+    /// The position of the oldest head by its last member.
+    pub(super) fn oldest(&self) -> Option<u64> {
+        self.slots.get(self.order.oldest as usize).map(|prototype| prototype.born)
+    }
+
+    pub(super) fn departures(&self) -> Departures {
+        self.departures
+    }
+
+    fn has_room(&self, newcomer: &Newcomer<'_>) -> bool {
+        let mut bytes = Vec::new();
+        blob(newcomer, &mut bytes);
+        (!self.free.is_empty() || self.slots.len() < self.n_slots_max)
+            && self.cells.n_free() >= Cells::cells_for(bytes.len())
+    }
+
+    /// Fills a slot, after making room; in no list yet.
+    fn put(&mut self, newcomer: &Newcomer<'_>) -> u32 {
+        let mut bytes = Vec::new();
+        let n_proof = blob(newcomer, &mut bytes);
+        let n_cells = Cells::cells_for(bytes.len());
+        assert!(n_cells <= self.cells.n_cells(), "a record of {} bytes in {} cells", bytes.len(), self.cells.n_cells());
+        while self.cells.n_free() < n_cells || self.free.is_empty() && self.slots.len() >= self.n_slots_max {
+            assert!(self.order.oldest != NONE, "no group is left to give way");
+            self.departures.n_evicted += 1;
+            self.kill_group(self.order.oldest, newcomer.position);
+        }
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Prototype::empty());
+            (self.slots.len() - 1) as u32
+        });
+        let mut domains = Spread::default();
+        if newcomer.server.domain != 0 {
+            domains.add(newcomer.server.domain);
+        }
+        let generation = next(self.slots[slot as usize].generation);
+        self.slots[slot as usize] = Prototype {
+            generation,
+            is_live: true,
+            born: newcomer.position,
+            id_key: newcomer.id_key,
+            server: newcomer.server,
+            size: 1,
+            domains,
+            sentence_chars: newcomer.sentence_chars,
+            seen_ms: newcomer.now_ms,
+            blob: Some(self.cells.write(&bytes)),
+            n_proof,
+            longest_words: newcomer.n_words,
+            ..Prototype::empty()
+        };
+        slot
+    }
+
+    fn kill_group(&mut self, head: u32, position: u64) {
+        self.unlink(head);
+        for slot in self.slots[head as usize].further.into_iter().filter(|&slot| slot != NONE) {
+            self.bury(slot, position);
+        }
+        self.bury(head, position);
+    }
+
+    fn bury(&mut self, slot: u32, position: u64) {
+        let of = self.reference(slot);
+        let prototype = self.slots[slot as usize].clone();
+        let mut blob = Vec::new();
+        if let Some(handle) = prototype.blob {
+            self.cells.read(handle, &mut blob);
+        }
+        self.buried.insert(of, Buried { position, prototype, blob });
+        self.free_slot(slot);
+    }
+
+    fn free_slot(&mut self, slot: u32) {
+        let prototype = &mut self.slots[slot as usize];
+        prototype.is_live = false;
+        for handle in [prototype.blob.take(), prototype.longest.take()].into_iter().flatten() {
+            self.cells.free(handle);
+        }
+        self.free.push(slot);
+    }
+
+    fn link(&mut self, slot: u32) {
+        push(&mut self.slots, &mut self.order, slot, |prototype| &mut prototype.order);
+        let owner = self.slots[slot as usize].owner;
+        if owner != 0 {
+            let ends = self.owners.entry(owner).or_default();
+            push(&mut self.slots, ends, slot, |prototype| &mut prototype.owner_order);
+        }
+    }
+
+    fn unlink(&mut self, slot: u32) {
+        remove(&mut self.slots, &mut self.order, slot, |prototype| &mut prototype.order);
+        let owner = self.slots[slot as usize].owner;
+        if owner == 0 {
+            return;
+        }
+        if let Some(ends) = self.owners.get_mut(&owner) {
+            remove(&mut self.slots, ends, slot, |prototype| &mut prototype.owner_order);
+            if ends.n == 0 {
+                self.owners.remove(&owner);
+            }
+        }
+    }
+
+    pub(super) fn save(&self) -> Result<Vec<u8>, postcard::Error> {
+        let mut cells = Vec::new();
+        self.cells.save(&mut cells);
+        let mut owners: Vec<(u64, Ends)> = self.owners.iter().map(|(owner, ends)| (*owner, *ends)).collect();
+        owners.sort_unstable_by_key(|(owner, _)| *owner);
+        postcard::to_stdvec(&(&self.slots, &self.free, &self.order, owners, &self.departures, cells))
+    }
+
+    pub(super) fn load(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
+        type Saved = (Vec<Prototype>, Vec<u32>, Ends, Vec<(u64, Ends)>, Departures, Vec<u8>);
+        let (slots, free, order, owners, departures, cells): Saved =
+            postcard::from_bytes(bytes).map_err(|_| Damaged::of("the prototypes cannot be read"))?;
+        let n = slots.len() as u32;
+        let is_slot = |slot: u32| slot == NONE || slot < n;
+        let is_link = |link: &Link| is_slot(link.older) && is_slot(link.newer);
+        let are_ends = |ends: &Ends| is_slot(ends.oldest) && is_slot(ends.newest);
+        let is_sound = slots.len() <= self.n_slots_max
+            && free.iter().all(|&slot| slot < n)
+            && are_ends(&order)
+            && owners.iter().all(|(_, ends)| are_ends(ends))
+            && slots.iter().all(|slot| {
+                is_slot(slot.head)
+                    && slot.further.iter().all(|&slot| is_slot(slot))
+                    && is_link(&slot.order)
+                    && is_link(&slot.owner_order)
+            });
+        if !is_sound {
+            return Err(Damaged::of("the prototypes contradict themselves"));
+        }
+        let n_cells = self.cells.n_cells();
+        self.cells = Cells::load(&cells, n_cells)?;
+        let handles = slots.iter().flat_map(|slot| [slot.blob, slot.longest]).flatten();
+        if !handles.into_iter().all(|handle| self.cells.holds(handle)) {
+            return Err(Damaged::of("a prototype has no cells"));
+        }
+        (self.slots, self.free, self.order, self.departures) = (slots, free, order, departures);
+        self.owners = owners.into_iter().collect();
+        Ok(())
+    }
+}
+
+impl Prototype {
+    fn empty() -> Self {
+        Self {
+            generation: 0,
+            is_live: false,
+            born: 0,
+            id_key: 0,
+            server: Server::default(),
+            head: NONE,
+            further: [NONE; FURTHER_MAX],
+            size: 0,
+            domains: Spread::default(),
+            sentence_chars: 0,
+            seen_ms: 0,
+            owner: 0,
+            order: Link::default(),
+            owner_order: Link::default(),
+            blob: None,
+            n_proof: 0,
+            longest_words: 0,
+            longest: None,
+        }
+    }
+
+    /// Whether the group can take a further prototype.
+    pub(super) fn n_further(&self) -> usize {
+        self.further.iter().filter(|&&slot| slot != NONE).count()
+    }
+}
+
+/// Bytes of the fixed part, for the plan.
+pub(super) const SLOT_BYTES: usize = std::mem::size_of::<Prototype>() + 4;
+/// Bytes of an owner in the map, for the plan: key, ends, control byte, and room to grow.
+pub(super) const OWNER_BYTES: usize = 2 * (8 + std::mem::size_of::<Ends>() + 1);
+
+/// Proof and card, one after the other. Returns the length of the proof.
+fn blob(newcomer: &Newcomer<'_>, bytes: &mut Vec<u8>) -> u32 {
+    newcomer.proof.write(bytes);
+    let n_proof = bytes.len() as u32;
+    newcomer.card.write(bytes);
+    n_proof
+}
+
+fn push(slots: &mut [Prototype], ends: &mut Ends, slot: u32, link: fn(&mut Prototype) -> &mut Link) {
+    *link(&mut slots[slot as usize]) = Link { older: ends.newest, newer: NONE };
+    match ends.newest {
+        NONE => ends.oldest = slot,
+        newest => link(&mut slots[newest as usize]).newer = slot,
+    }
+    ends.newest = slot;
+    ends.n += 1;
+}
+
+fn remove(slots: &mut [Prototype], ends: &mut Ends, slot: u32, link: fn(&mut Prototype) -> &mut Link) {
+    let Link { older, newer } = std::mem::take(link(&mut slots[slot as usize]));
+    match older {
+        NONE => ends.oldest = newer,
+        older => link(&mut slots[older as usize]).newer = newer,
+    }
+    match newer {
+        NONE => ends.newest = older,
+        newer => link(&mut slots[newer as usize]).older = older,
+    }
+    ends.n -= 1;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Kind;
+    use crate::store::tests::arrival;
+
+    struct Made {
+        proof: Proof,
+        card: Card,
+        owner: u64,
+    }
+
+    fn made(number: u64, owner: u64) -> Made {
+        let arrival = arrival(&format!("document {number}"), Kind::Email, 100 * number..100 * number + 40);
+        let proof = Proof::of(&arrival.signatures, 5).unwrap();
+        Made { proof, card: Card::of(&arrival, 512, 0), owner }
+    }
+
+    fn newcomer(made: &Made, position: u64) -> Newcomer<'_> {
+        Newcomer {
+            position,
+            now_ms: position as i64,
+            id_key: position,
+            server: Server { domain: made.owner, ip: 0 },
+            owner: made.owner,
+            sentence_chars: 0,
+            n_words: 40,
+            proof: &made.proof,
+            card: &made.card,
+        }
+    }
+
+    fn insert(prototypes: &mut Prototypes, position: u64, owner: u64) -> Ref {
+        prototypes.insert(&newcomer(&made(position, owner), position))
+    }
+
+    #[test]
+    fn a_group_dies_with_its_head() {
+        let mut prototypes = Prototypes::new(4, 100, 1.0);
+        let head = insert(&mut prototypes, 1, 1);
+        prototypes.join(head, 2, 2, true);
+        let further = prototypes.insert_further(head, &newcomer(&made(2, 2), 2)).unwrap();
+        assert_eq!((prototypes.head_of(further), prototypes.get(head).unwrap().size), (Some(head), 2));
+        prototypes.replace(head, 3);
+        assert!(!prototypes.lives(head) && !prototypes.lives(further));
+        assert!(prototypes.lives_at(further, 2) && !prototypes.lives_at(further, 3));
+        assert_eq!(prototypes.card(further).unwrap().id, "document 2", "until the batch ends");
+        prototypes.end_batch();
+        assert!(prototypes.card(further).is_none() && prototypes.n() == (0, 0));
+    }
+
+    #[test]
+    fn a_replaced_prototype_leaves_its_group() {
+        let mut prototypes = Prototypes::new(9, 100, 1.0);
+        let head = insert(&mut prototypes, 1, 1);
+        let further: Vec<Ref> =
+            (2..5).map(|n| prototypes.insert_further(head, &newcomer(&made(n, n), n)).unwrap()).collect();
+        assert_eq!(prototypes.insert_further(head, &newcomer(&made(5, 5), 5)), None, "four are enough");
+        prototypes.replace(further[0], 6);
+        assert_eq!(prototypes.get(head).unwrap().n_further(), 2);
+        assert!(prototypes.lives(further[1]) && prototypes.insert_further(head, &newcomer(&made(7, 7), 7)).is_some());
+    }
+
+    #[test]
+    fn a_flood_pushes_out_its_own() {
+        let mut prototypes = Prototypes::new(10, 1000, 0.3);
+        let others: Vec<Ref> = (1..=5).map(|n| insert(&mut prototypes, n, 100 + n)).collect();
+        let flood: Vec<Ref> = (10..60).map(|n| insert(&mut prototypes, n, 7)).collect();
+        assert!(others.iter().all(|of| prototypes.lives(*of)));
+        assert_eq!(flood.iter().filter(|of| prototypes.lives(**of)).count(), 3);
+        let departures = prototypes.departures();
+        assert_eq!((departures.n_over_share, departures.n_evicted), (47, 0));
+    }
+
+    #[test]
+    fn the_longest_without_a_member_gives_way() {
+        let mut prototypes = Prototypes::new(3, 100, 1.0);
+        let heads: Vec<Ref> = (1..=3).map(|n| insert(&mut prototypes, n, n)).collect();
+        prototypes.join(heads[0], 0, 4, true);
+        insert(&mut prototypes, 5, 5);
+        assert_eq!(heads.iter().map(|of| prototypes.lives(*of)).collect::<Vec<_>>(), [true, false, true]);
+        prototypes.expire(4, 6);
+        assert_eq!(heads.iter().map(|of| prototypes.lives(*of)).collect::<Vec<_>>(), [true, false, false]);
+        assert_eq!((prototypes.departures().n_evicted, prototypes.departures().n_expired), (1, 1));
+    }
+
+    #[test]
+    fn room_is_made_for_the_bytes_too() {
+        // A record of 40 terms needs two cells.
+        let mut prototypes = Prototypes::new(100, 7, 1.0);
+        for number in 1..50 {
+            let of = insert(&mut prototypes, number, number);
+            assert_eq!(prototypes.card(of).unwrap().id, format!("document {number}"));
+        }
+        assert_eq!(prototypes.n().0, 3);
+    }
+
+    #[test]
+    fn saved_and_loaded_they_are_the_same() {
+        let mut prototypes = Prototypes::new(5, 40, 0.5);
+        for number in 1..20 {
+            let head = insert(&mut prototypes, number, number % 3 + 1);
+            prototypes.insert_further(head, &newcomer(&made(100 + number, 9), number));
+        }
+        let bytes = prototypes.save().unwrap();
+        let mut again = Prototypes::new(5, 40, 0.5);
+        again.load(&bytes).unwrap();
+        assert_eq!(again.save().unwrap(), bytes);
+        assert!(Prototypes::new(2, 40, 0.5).load(&bytes).is_err(), "there is no room for them");
+    }
+}

@@ -1,0 +1,102 @@
+//! Which ids were seen, with which text, and whose copies they were. One cache line per look-up.
+//!
+//! A line has four entries of 16 bytes, newest first. Every document has one, copies too, so that a page that is fetched
+//! again is not counted again.
+
+use super::Damaged;
+use super::lines::{LINE_BYTES, Line, Lines};
+use super::reference::Ref;
+
+/// Entries in a line.
+const ENTRIES: usize = 4;
+/// Bytes of an entry.
+pub(super) const ENTRY_BYTES: usize = LINE_BYTES / ENTRIES;
+
+/// What is known of an id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sighting {
+    /// A digest of its text, in 40 bits.
+    pub(super) content: u64,
+    /// Its own record, if it is a prototype, else that of its group's head; `None` for what has no group.
+    pub(super) of: Option<Ref>,
+}
+
+/// Bits of [`Sighting::content`].
+const CONTENT_BITS: u32 = 40;
+const CONTENT: u64 = (1 << CONTENT_BITS) - 1;
+
+/// Which ids were seen.
+pub(super) struct Seen {
+    lines: Lines,
+}
+
+impl Seen {
+    pub(super) fn new(n_bytes: usize) -> Self {
+        Self { lines: Lines::new(n_bytes) }
+    }
+
+    pub(super) fn prefetch(&self, key: u64) {
+        self.lines.prefetch(key);
+    }
+
+    pub(super) fn get(&self, key: u64) -> Option<Sighting> {
+        let line = self.lines.line(self.lines.of_key(key));
+        let place = place(line, key)?;
+        let (high, low) = (line[2 * place], line[2 * place + 1]);
+        Some(Sighting { content: high & CONTENT, of: (low & OF != 0).then(|| Ref::unpacked(low & OF)) })
+    }
+
+    /// Notes what is known of `key`; the oldest of its line is forgotten.
+    pub(super) fn put(&mut self, key: u64, sighting: Sighting) {
+        let number = self.lines.of_key(key);
+        let line = self.lines.line_mut(number);
+        let end = place(line, key).unwrap_or(ENTRIES - 1);
+        line.copy_within(..2 * end, 2);
+        // The tag's 48 bits: 24 beside the content, 24 beside the reference. The lowest is set, so that no entry is 0.
+        line[0] = (tag(key) >> 24) << CONTENT_BITS | sighting.content & CONTENT;
+        line[1] = (tag(key) & 0xFF_FFFF) << CONTENT_BITS | sighting.of.map_or(0, Ref::packed);
+    }
+
+    pub(super) fn save(&self, out: &mut Vec<u8>) {
+        self.lines.save(out);
+    }
+
+    pub(super) fn load(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
+        self.lines.load(bytes)
+    }
+}
+
+const OF: u64 = (1 << 40) - 1;
+
+fn tag(key: u64) -> u64 {
+    key & 0xFFFF_FFFF_FFFF | 1
+}
+
+fn place(line: &Line, key: u64) -> Option<usize> {
+    let tag_at = |place: usize| line[2 * place] >> CONTENT_BITS << 24 | line[2 * place + 1] >> CONTENT_BITS;
+    (0..ENTRIES).find(|&place| tag_at(place) == tag(key))
+}
+
+/// The part of a text's digest that a [`Sighting`] keeps.
+pub(super) fn content(digest: u64) -> u64 {
+    digest & CONTENT
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_known_until_four_newer_ones_of_its_line() {
+        let mut seen = Seen::new(64);
+        let sighting = |content| Sighting { content, of: Some(Ref { slot: content as u32, generation: 3 }) };
+        for key in 1..=4_u64 {
+            seen.put(10 * key, sighting(key));
+        }
+        assert_eq!(seen.get(10), Some(sighting(1)));
+        seen.put(10, Sighting { content: CONTENT, of: None });
+        assert_eq!(seen.get(10), Some(Sighting { content: CONTENT, of: None }));
+        seen.put(50, sighting(5));
+        assert_eq!((seen.get(20), seen.get(30), seen.get(10).is_some()), (None, Some(sighting(3)), true));
+    }
+}

@@ -1,0 +1,852 @@
+//! Settle: whose copy is it, and whose style has it? One document after the other.
+//!
+//! About sixty keys suggest candidates; the best of them are compared directly, and the document joins the group of its
+//! nearest prototype and the cluster of its nearest leader, or begins its own. Heads and leaders hold keys, copies hold
+//! none: ten thousand copies of a mail are one group.
+//!
+//! # Invariants
+//! - Only what was verified joins. (`candidates_are_verified`)
+//! - A document is never compared with its own earlier version, and fetching it again counts nothing.
+//!   (`a_recrawl_is_no_copy_of_itself`)
+//! - Copies leave no keys behind. (`copies_hold_no_keys`)
+
+use super::card::Card;
+use super::clusters::{Clusters, Member, Styled};
+use super::exhaustive::Exhaustive;
+use super::index::Index;
+use super::look::{Look, Resemblance};
+use super::plan::Plan;
+use super::proof::{Likeness, Proof};
+use super::prototypes::{Departures, Newcomer, Prototypes, Server};
+use super::reference::Ref;
+use super::seen::{self, Seen, Sighting};
+use super::{Arrival, Damaged, MirrorBytes, exhaustive, salt};
+use crate::config::{Canonical, MirrorSettings, Settings, StoreSettings};
+use crate::document::Kind;
+use crate::signature::keyed::{Keys, mix};
+use crate::signature::{Outcome, Signatures};
+use crate::verdict::event::{ClusterEvent, Recrawl, Signal};
+use crate::verdict::url_similarity::{Denominator, UrlSimilarity};
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+/// Entries of one key: variants of one campaign share some of their keys.
+const PER_TEXT_KEY_MAX: usize = 4;
+const PER_FRAME_KEY_MAX: usize = 6;
+const PER_STYLE_KEY_MAX: usize = 6;
+/// Grams of a document that are kept and weighed. Winnowed, these are about 50,000 words.
+pub(super) const GRAMS_MAX: usize = 8192;
+
+/// What settle says of a document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settled {
+    /// Its number in the fold.
+    pub position: u64,
+    /// Whether its id was seen before.
+    pub recrawl: Option<Recrawl>,
+    /// The head of its group, which may be itself.
+    pub head: Option<Ref>,
+    /// Whether it is a new head, which learns keys in weigh.
+    pub learns: bool,
+    /// Whose copy it is.
+    pub joined: Option<Joined>,
+    /// Its group's size and domains.
+    pub group: (u32, u32),
+    /// The best likeness that was compared, enough or not.
+    pub likeness: f64,
+    /// Keys in common with live prototypes, by I-Match and by minhash.
+    pub n_common: (u32, u32),
+    /// Who it belongs to.
+    pub server: Server,
+    /// Its style.
+    pub styled: Styled,
+}
+
+/// Whose copy a document is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Joined {
+    /// The head, as it says of itself.
+    pub card: Card,
+    /// How alike it is to the head.
+    pub likeness: f64,
+    /// In which view.
+    pub view: crate::verdict::event::TextView,
+    /// The keys that found the group.
+    pub signals: Vec<Signal>,
+    /// The preferred copy.
+    pub canonical: String,
+    /// How alike the URLs of the two are.
+    pub url: Option<UrlSimilarity>,
+}
+
+/// What the store still knows of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Page or mail.
+    pub kind: Kind,
+    /// Its own record, which copies near to their head have not.
+    pub own: Option<Ref>,
+    /// The head of its group, which may be itself; `None` where the group has gone, or it never had one.
+    pub head: Option<Ref>,
+    /// The size and the domains of the group.
+    pub group: (u32, u32),
+}
+
+/// A candidate with its common keys.
+#[derive(Clone, Copy)]
+struct Candidate {
+    of: Ref,
+    n_keys: u32,
+    signals: u8,
+}
+
+pub(super) const DIGEST: u8 = 1;
+pub(super) const IMATCH: u8 = 2;
+pub(super) const MINHASH: u8 = 4;
+
+/// Settles documents.
+pub(super) struct Settler {
+    mirror: MirrorSettings,
+    store: StoreSettings,
+    template_candidates_max: usize,
+    core_terms_min: usize,
+    link_key: u64,
+    prototypes: Prototypes,
+    clusters: Clusters,
+    digests: Index,
+    imatch: Index,
+    minhash: Index,
+    frames: Index,
+    styles: Index,
+    seen: Seen,
+    clock: Clock,
+    candidates: Vec<Candidate>,
+    looks: Vec<Candidate>,
+    scratch: Vec<u8>,
+    /// All pairs instead of keys.
+    all: Option<Exhaustive>,
+    card_grams_max: usize,
+}
+
+/// Where the fold is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Clock {
+    position: u64,
+    now_ms: Option<i64>,
+}
+
+/// Keys of one document in settle.
+pub(super) struct SettleKeys {
+    id: u64,
+    digests: Vec<u64>,
+    imatch: Vec<u64>,
+    minhash: Vec<u64>,
+    look: Option<Look>,
+    frames: Vec<u64>,
+    styles: Vec<u64>,
+}
+
+impl SettleKeys {
+    /// That of its id.
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+}
+
+impl Settler {
+    pub(super) fn new(settings: &Settings, plan: &Plan) -> Self {
+        Self {
+            mirror: settings.mirror.clone(),
+            store: settings.store.clone(),
+            template_candidates_max: settings.template.candidates_max,
+            core_terms_min: settings.text.terms_min,
+            link_key: Keys::derive(settings.secret.reveal()).link,
+            prototypes: Prototypes::new(plan.n_prototypes, plan.n_cells, settings.store.share_max),
+            clusters: Clusters::new(plan.n_leaders, settings.template.clone()),
+            digests: Index::new(plan.digests),
+            imatch: Index::new(plan.imatch),
+            minhash: Index::new(plan.minhash),
+            frames: Index::new(plan.frames),
+            styles: Index::new(plan.styles),
+            seen: Seen::new(plan.seen),
+            clock: Clock::default(),
+            candidates: Vec::new(),
+            looks: Vec::new(),
+            scratch: Vec::new(),
+            all: None,
+            card_grams_max: plan.n_places(),
+        }
+    }
+
+    /// One that compares every document with all before it. `plan` has room for all of them.
+    pub(super) fn exhaustive(settings: &Settings, plan: &Plan) -> Self {
+        let mut settler = Self::new(settings, plan);
+        settler.all = Some(Exhaustive::new(settings.store.cross_kinds));
+        settler.card_grams_max = 0;
+        settler.clusters.note_merges();
+        settler
+    }
+
+    pub(super) fn prototypes(&self) -> &Prototypes {
+        &self.prototypes
+    }
+
+    pub(super) fn clusters(&self) -> &Clusters {
+        &self.clusters
+    }
+
+    /// The keys of `arrival`; their lines are asked for.
+    pub(super) fn keys(&self, arrival: &Arrival) -> SettleKeys {
+        let signatures = &arrival.signatures;
+        let salt = salt(signatures.kind, self.store.cross_kinds);
+        let look = look(signatures);
+        let mut keys = SettleKeys {
+            id: id_key(&arrival.id, signatures.kind),
+            digests: Vec::new(),
+            imatch: Vec::new(),
+            minhash: Vec::new(),
+            look: None,
+            frames: Vec::new(),
+            styles: Vec::new(),
+        };
+        let views = [Some(&signatures.shown), signatures.core.as_ref(), signatures.full.as_ref()];
+        for view in views.into_iter().flatten() {
+            keys.digests.extend(view.digest.map(|digest| mix(digest as u64 ^ salt, TEXT)));
+        }
+        let mirror = &self.mirror;
+        let shingles = signatures.shown_shingles.as_ref().or(signatures.shingles.as_ref());
+        match (signatures.kind, shingles) {
+            // Pages are compared by their shingles, and found by them: terms of one trade are shared by too many.
+            (Kind::Page, Some(shingles)) => {
+                let bands = shingles.bands(mirror.page_bands.get(), mirror.page_rows.get());
+                keys.minhash.extend(bands.map(|band| mix(band ^ salt, TEXT)));
+            }
+            _ => {
+                for minhash in views.into_iter().flatten().filter_map(|view| view.minhash.as_ref()) {
+                    let bands = minhash.bands(mirror.bands.get(), mirror.rows.get());
+                    keys.minhash.extend(bands.map(|band| mix(band ^ salt, TEXT)));
+                }
+            }
+        }
+        if let Some(imatch) = &signatures.imatch {
+            let coordinates = imatch.coordinates.iter().zip(0_u64..);
+            keys.imatch.extend(coordinates.filter_map(|(coordinate, copy)| {
+                coordinate.map(|bits| mix(mix(bits ^ salt, copy ^ imatch.lexicon.0), TEXT))
+            }));
+        }
+        if let Some(look) = &look {
+            look.frame_keys(salt, |key| keys.frames.push(key));
+            look.style_keys(salt, |key| keys.styles.push(key));
+        }
+        keys.look = look;
+        self.seen.prefetch(keys.id);
+        for (index, keys) in self.indexes(&keys) {
+            keys.iter().for_each(|&key| index.prefetch(key));
+        }
+        keys
+    }
+
+    fn indexes<'a>(&'a self, keys: &'a SettleKeys) -> [(&'a Index, &'a [u64]); 5] {
+        [
+            (&self.digests, &keys.digests),
+            (&self.imatch, &keys.imatch),
+            (&self.minhash, &keys.minhash),
+            (&self.frames, &keys.frames),
+            (&self.styles, &keys.styles),
+        ]
+    }
+
+    /// Settles the next document.
+    pub(super) fn settle(&mut self, arrival: &Arrival, keys: &SettleKeys) -> Settled {
+        let signatures = &arrival.signatures;
+        self.clock.position += 1;
+        let position = self.clock.position;
+        let now_ms = self.tick(arrival.time_ms);
+        if self.store.ttl_hours > 0 {
+            let before_ms = now_ms.saturating_sub(hours_ms(self.store.ttl_hours));
+            self.prototypes.expire(before_ms, position);
+            self.clusters.expire(before_ms, position);
+        }
+        let content = seen::content(match signatures.shown.digest {
+            Some(digest) => digest as u64,
+            None => mix(u64::from(signatures.n_words), u64::from(arrival.n_text_bytes)),
+        });
+        let sighting = self.all.as_ref().map_or_else(|| self.seen.get(keys.id), |all| all.sighting(keys.id));
+        let recrawl = sighting.map(|sighting| match sighting.content == content {
+            true => Recrawl::Unchanged,
+            false => Recrawl::Changed,
+        });
+        let server = self.server(arrival);
+        let mut settled = Settled {
+            position,
+            recrawl,
+            head: None,
+            learns: false,
+            joined: None,
+            group: (0, 0),
+            likeness: 0.0,
+            n_common: (0, 0),
+            server,
+            styled: Styled::default(),
+        };
+        // Its own record, if it had one.
+        let own = sighting
+            .and_then(|sighting| sighting.of)
+            .filter(|of| self.prototypes.get(*of).is_some_and(|prototype| prototype.id_key == keys.id));
+        if let (Some(own), Some(Recrawl::Changed)) = (own, recrawl) {
+            self.prototypes.replace(own, position);
+        }
+        let mut sighted = None;
+        let proof = match &self.all {
+            Some(_) => Proof::whole(signatures, self.core_terms_min),
+            None => Proof::of(signatures, self.core_terms_min),
+        };
+        if let Some(proof) = proof {
+            match own.filter(|_| recrawl == Some(Recrawl::Unchanged)) {
+                Some(own) if self.prototypes.head_of(own) == Some(own) => {
+                    settled.head = Some(own);
+                    self.prototypes.join(own, 0, now_ms, false);
+                    sighted = Some(own);
+                }
+                own => {
+                    let known =
+                        sighting.filter(|_| recrawl == Some(Recrawl::Unchanged)).and_then(|sighting| sighting.of);
+                    let newcomer = Arriving { arrival, keys, proof: &proof, position, now_ms, server, own, known };
+                    sighted = self.settle_text(&newcomer, &mut settled);
+                }
+            }
+        }
+        if let Some(look) = &keys.look {
+            let is_copy = settled.joined.is_some();
+            let is_mirror =
+                settled.joined.as_ref().and_then(|joined| joined.url).is_some_and(UrlSimilarity::is_similar);
+            let member = Member {
+                position,
+                now_ms,
+                kind: signatures.kind,
+                id_key: keys.id,
+                id: &arrival.id,
+                domain: server.domain,
+                link_domains: &signatures.link_domains,
+                is_copy,
+                is_mirror,
+                is_known: sighting.is_some(),
+            };
+            settled.styled = self.settle_look(look, keys, member);
+        }
+        if let Some(head) = settled.head.and_then(|head| self.prototypes.get(head)) {
+            settled.group = (head.size, head.domains.count());
+        }
+        let sighting = Sighting { content, of: sighted };
+        match &mut self.all {
+            Some(all) => all.sight(keys.id, sighting),
+            None => self.seen.put(keys.id, sighting),
+        }
+        settled
+    }
+
+    /// Finds the group of a text, or begins one. Returns the reference that its id is remembered by.
+    fn settle_text(&mut self, arriving: &Arriving<'_>, settled: &mut Settled) -> Option<Ref> {
+        let &Arriving { arrival, keys, now_ms, server, own, .. } = arriving;
+        if self.all.is_some() {
+            self.gather_all(arriving, settled);
+        } else {
+            self.gather(keys);
+            let count = |signal: u8| self.candidates.iter().filter(|found| found.signals & signal != 0).count() as u32;
+            settled.n_common = (count(IMATCH), count(MINHASH));
+        }
+        let best = self.nearest(arriving, settled);
+        let Some((of, head, signals, to_head)) = best else {
+            if let Some(own) = own {
+                // A further prototype whose group it was: it stays what it is.
+                settled.head = self.prototypes.head_of(own);
+                return Some(own);
+            }
+            let head = self.begin(arriving);
+            settled.head = Some(head);
+            settled.learns = true;
+            return Some(head);
+        };
+        let is_new = arriving.known.and_then(|of| self.prototypes.head_of(of)) != Some(head);
+        self.prototypes.join(head, server.domain, now_ms, is_new);
+        if self.mirror.canonical == Canonical::Longest {
+            self.prototypes.note_longest(head, arrival.signatures.n_words, &arrival.id);
+        }
+        settled.head = Some(head);
+        if let Some(card) = self.prototypes.card(head) {
+            let url = match (arrival.url.as_deref(), card.url()) {
+                (Some(this), Some(that)) => Some(UrlSimilarity::of(this, that, Denominator::Simpson)),
+                _ => None,
+            };
+            let canonical = match self.mirror.canonical {
+                Canonical::FirstSeen => None,
+                Canonical::RelCanonical => card.canonical.clone(),
+                Canonical::Longest => self.prototypes.longest(head),
+            };
+            let canonical = canonical.unwrap_or_else(|| card.id.clone());
+            let Likeness { score: likeness, view, .. } = to_head;
+            settled.joined = Some(Joined { card, likeness, view, signals: names(signals), canonical, url });
+        }
+        // What is not near to any prototype stands for others like it.
+        let n_prototypes = self.prototypes.get(head).map_or(0, |head| 1 + head.n_further());
+        let stands =
+            own.is_none() && of.1.score < self.mirror.prototype_below && n_prototypes < self.mirror.prototypes_max;
+        let further = stands.then(|| self.stand(head, arriving)).flatten();
+        // Standing may have cost the group, in a store of one group.
+        settled.head = settled.head.filter(|head| self.prototypes.lives(*head));
+        Some(own.or(further).unwrap_or(head))
+    }
+
+    /// All live prototypes that share a key, with the number of keys.
+    fn gather(&mut self, keys: &SettleKeys) {
+        self.candidates.clear();
+        let families = [(DIGEST, &self.digests, &keys.digests), (IMATCH, &self.imatch, &keys.imatch)];
+        for (signal, index, keys) in families.into_iter().chain([(MINHASH, &self.minhash, &keys.minhash)]) {
+            for &key in keys {
+                index.find(key, |of| add(&mut self.candidates, of, signal));
+            }
+        }
+        for candidate in &self.candidates {
+            self.prototypes.prefetch_slot(candidate.of);
+        }
+        self.candidates.retain(|candidate| self.prototypes.lives(candidate.of));
+        for candidate in &self.candidates {
+            self.prototypes.prefetch(candidate.of);
+        }
+    }
+
+    /// All live prototypes that it is a copy of, without keys.
+    fn gather_all(&mut self, arriving: &Arriving<'_>, settled: &mut Settled) {
+        let Some(all) = &mut self.all else { return };
+        let prototypes = &self.prototypes;
+        let found = all.find(&arriving.document(), &self.mirror, |of| prototypes.lives(of));
+        settled.n_common = found.n_common;
+        settled.likeness = found.likeness;
+        self.candidates.clear();
+        self.candidates.extend(found.copies.iter().map(|&(of, signals)| Candidate { of, n_keys: 1, signals }));
+    }
+
+    /// The nearest prototype by direct comparison, with its head, the keys that led there and the likeness to the head.
+    fn nearest(
+        &mut self,
+        arriving: &Arriving<'_>,
+        settled: &mut Settled,
+    ) -> Option<((Ref, Likeness), Ref, u8, Likeness)> {
+        let prototypes = &self.prototypes;
+        let born = |of: Ref| prototypes.get(of).map_or(0, |prototype| prototype.born);
+        self.candidates.sort_unstable_by_key(|found| {
+            (std::cmp::Reverse((found.signals & DIGEST, found.n_keys)), born(found.of), found.of)
+        });
+        let all = &self.all;
+        let proof_of = |of: Ref, scratch: &mut Vec<u8>| match all {
+            Some(all) => all.proof(of).cloned(),
+            None => prototypes.proof(of, scratch),
+        };
+        let mut compared: Vec<(Ref, Likeness, u8)> = Vec::new();
+        let n_compared_max = if all.is_some() { usize::MAX } else { self.mirror.candidates_max };
+        for candidate in self.candidates.iter().take(n_compared_max) {
+            // Its own earlier self is no one to be compared with.
+            if prototypes.get(candidate.of).is_none_or(|prototype| prototype.id_key == arriving.keys.id) {
+                continue;
+            }
+            let likeness = proof_of(candidate.of, &mut self.scratch).and_then(|proof| arriving.proof.likeness(&proof));
+            if let Some(likeness) = likeness {
+                settled.likeness = settled.likeness.max(likeness.score);
+                if self.mirror.is_copy(arriving.proof, likeness, arriving.arrival.unspaced) {
+                    compared.push((candidate.of, likeness, candidate.signals));
+                }
+            }
+        }
+        compared.sort_by(|(a, x, _), (b, y, _)| y.score.total_cmp(&x.score).then(born(*a).cmp(&born(*b))));
+        for (of, likeness, signals) in compared {
+            let Some(head) = prototypes.head_of(of) else { continue };
+            let is_own = prototypes.get(head).is_none_or(|prototype| prototype.id_key == arriving.keys.id);
+            let to_head = match of == head {
+                true => Some(likeness),
+                false => proof_of(head, &mut self.scratch).and_then(|proof| arriving.proof.likeness(&proof)),
+            };
+            match to_head {
+                Some(to_head) if !is_own && to_head.score >= self.mirror.head_min => {
+                    return Some(((of, likeness), head, signals, to_head));
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// A new group.
+    fn begin(&mut self, arriving: &Arriving<'_>) -> Ref {
+        let card = Card::of(arriving.arrival, self.store.url_bytes_max, self.card_grams_max);
+        let head = self.prototypes.insert(&self.newcomer(arriving, &card));
+        self.learn(head, arriving);
+        head
+    }
+
+    /// A further prototype.
+    fn stand(&mut self, head: Ref, arriving: &Arriving<'_>) -> Option<Ref> {
+        let card = Card::of(arriving.arrival, self.store.url_bytes_max, 0);
+        let of = self.prototypes.insert_further(head, &self.newcomer(arriving, &card))?;
+        self.learn(of, arriving);
+        Some(of)
+    }
+
+    fn newcomer<'a>(&self, arriving: &'a Arriving<'_>, card: &'a Card) -> Newcomer<'a> {
+        let arrival = arriving.arrival;
+        let long = arrival.signatures.sentences.iter().filter(|sentence| sentence.core);
+        let mut long: Vec<(u64, u32)> = long.map(|sentence| (sentence.hash, sentence.n_chars)).collect();
+        long.sort_unstable();
+        long.dedup_by_key(|sentence| sentence.0);
+        Newcomer {
+            position: arriving.position,
+            now_ms: arriving.now_ms,
+            id_key: arriving.keys.id,
+            server: arriving.server,
+            owner: self.owner(arrival, arriving.server),
+            sentence_chars: long.iter().map(|sentence| sentence.1).sum(),
+            n_words: arrival.signatures.n_words,
+            proof: arriving.proof,
+            card,
+        }
+    }
+
+    fn learn(&mut self, of: Ref, arriving: &Arriving<'_>) {
+        if let Some(all) = &mut self.all {
+            return all.learn(of, &arriving.document());
+        }
+        let keys = arriving.keys;
+        let families =
+            [(&mut self.digests, &keys.digests), (&mut self.imatch, &keys.imatch), (&mut self.minhash, &keys.minhash)];
+        for (index, keys) in families {
+            for &key in keys {
+                index.insert(key, of, PER_TEXT_KEY_MAX, |of| self.prototypes.lives(of));
+            }
+        }
+    }
+
+    fn settle_look(&mut self, look: &Look, keys: &SettleKeys, member: Member<'_>) -> Styled {
+        if let Some(all) = &mut self.all {
+            let compared = all.leaders(member.kind, |of| self.clusters.resemblance(of, look));
+            let (styled, own) = self.clusters.settle(look, member, &compared);
+            all.learn_leader(own, member.kind);
+            return styled;
+        }
+        self.looks.clear();
+        for (index, keys) in [(&self.frames, &keys.frames), (&self.styles, &keys.styles)] {
+            for &key in keys {
+                index.find(key, |of| add(&mut self.looks, of, 0));
+            }
+        }
+        let clusters = &self.clusters;
+        self.looks.retain(|candidate| clusters.get(candidate.of).is_some());
+        self.looks.sort_unstable_by_key(|found| (std::cmp::Reverse(found.n_keys), found.of));
+        let compared: Vec<(Ref, Resemblance)> = self
+            .looks
+            .iter()
+            .take(self.template_candidates_max)
+            .filter_map(|found| Some((found.of, clusters.resemblance(found.of, look)?)))
+            .collect();
+        let (styled, own) = self.clusters.settle(look, member, &compared);
+        if let Some(own) = own {
+            let families = [
+                (&mut self.frames, &keys.frames, PER_FRAME_KEY_MAX),
+                (&mut self.styles, &keys.styles, PER_STYLE_KEY_MAX),
+            ];
+            for (index, keys, per_key_max) in families {
+                for &key in keys {
+                    index.insert(key, own, per_key_max, |of| self.clusters.get(of).is_some());
+                }
+            }
+        }
+        styled
+    }
+
+    fn server(&self, arrival: &Arrival) -> Server {
+        let domain = arrival.domain.as_ref().map_or(0, |domain| xxh3_64_with_seed(domain.as_bytes(), self.link_key));
+        let ip = arrival.ip.map_or(0, |ip| xxh3_64(ip.to_string().as_bytes()));
+        Server { domain, ip }
+    }
+
+    /// Whose share of the store a record counts for. The From domain of a mail is the sender's word alone: the address
+    /// that it came from says more.
+    fn owner(&self, arrival: &Arrival, server: Server) -> u64 {
+        let is_known = arrival.signatures.kind == Kind::Page || arrival.authenticated_domain.is_some();
+        match (server.domain, server.ip) {
+            (0, ip) => ip,
+            (domain, 0) => domain,
+            (domain, ip) => {
+                if is_known {
+                    domain
+                } else {
+                    ip
+                }
+            }
+        }
+    }
+
+    /// The clock after a record of `time_ms`.
+    fn tick(&mut self, time_ms: Option<i64>) -> i64 {
+        let jump_ms = hours_ms(self.store.time_jump_max_hours);
+        self.clock.now_ms = match (self.clock.now_ms, time_ms) {
+            (Some(now), Some(time)) => Some(time.min(now.saturating_add(jump_ms)).max(now)),
+            (now, time) => now.or(time),
+        };
+        self.clock.now_ms.unwrap_or(0)
+    }
+
+    /// What is known of an id, as that of a page or of a mail.
+    pub(super) fn known(&self, id: &str, kind: Kind) -> Option<Known> {
+        let sighting = self.seen.get(id_key(id, kind))?;
+        let of = sighting.of.filter(|of| self.prototypes.lives(*of));
+        let own = of.filter(|of| self.prototypes.card(*of).is_some_and(|card| card.id == id && card.kind == kind));
+        let head = of.and_then(|of| self.prototypes.head_of(of));
+        let group = head.and_then(|head| self.prototypes.get(head)).map(|head| (head.size, head.domains.count()));
+        Some(Known { kind, own, head, group: group.unwrap_or_default() })
+    }
+
+    pub(super) fn take_events(&mut self) -> Vec<(u64, ClusterEvent)> {
+        self.clusters.take_events()
+    }
+
+    pub(super) fn end_batch(&mut self) {
+        self.prototypes.end_batch();
+    }
+
+    pub(super) fn position(&self) -> u64 {
+        self.clock.position
+    }
+
+    pub(super) fn departures(&self) -> Departures {
+        self.prototypes.departures()
+    }
+
+    /// Live keys that were pushed out: of texts, of styles.
+    pub(super) fn n_pushed_out(&self) -> (u64, u64) {
+        let text = [&self.digests, &self.imatch, &self.minhash].map(Index::n_pushed_out).iter().sum();
+        (text, self.frames.n_pushed_out() + self.styles.n_pushed_out())
+    }
+
+    /// Bytes of proofs and of the entries that lead to them.
+    pub(super) fn mirror_bytes(&self) -> MirrorBytes {
+        MirrorBytes {
+            proofs: self.prototypes.proof_bytes(),
+            digests: self.digests.entry_bytes(),
+            imatch: self.imatch.entry_bytes(),
+            minhash: self.minhash.entry_bytes(),
+        }
+    }
+
+    /// The parts of a saved store: their names and bytes.
+    pub(super) fn save(&self) -> Result<Vec<(&'static str, Vec<u8>)>, postcard::Error> {
+        let mut parts = vec![
+            ("clock", postcard::to_stdvec(&self.clock)?),
+            ("prototypes", self.prototypes.save()?),
+            ("clusters", self.clusters.save()?),
+        ];
+        let mut seen = Vec::new();
+        self.seen.save(&mut seen);
+        parts.push(("seen", seen));
+        for (name, index) in self.named_indexes() {
+            let mut bytes = Vec::new();
+            index.save(&mut bytes);
+            parts.push((name, bytes));
+        }
+        Ok(parts)
+    }
+
+    fn named_indexes(&self) -> [(&'static str, &Index); 5] {
+        [
+            ("digests", &self.digests),
+            ("imatch", &self.imatch),
+            ("minhash", &self.minhash),
+            ("frames", &self.frames),
+            ("styles", &self.styles),
+        ]
+    }
+
+    /// Reads the part `name`, if it is one of these.
+    pub(super) fn load(&mut self, name: &str, bytes: &[u8]) -> Option<Result<(), Damaged>> {
+        Some(match name {
+            "clock" => postcard::from_bytes(bytes)
+                .map(|clock| self.clock = clock)
+                .map_err(|_| Damaged::of("the clock cannot be read")),
+            "prototypes" => self.prototypes.load(bytes),
+            "clusters" => self.clusters.load(bytes),
+            "seen" => self.seen.load(bytes),
+            "digests" => self.digests.load(bytes),
+            "imatch" => self.imatch.load(bytes),
+            "minhash" => self.minhash.load(bytes),
+            "frames" => self.frames.load(bytes),
+            "styles" => self.styles.load(bytes),
+            _ => return None,
+        })
+    }
+
+    /// The names of all parts.
+    pub(super) const PARTS: [&'static str; 9] =
+        ["clock", "prototypes", "clusters", "seen", "digests", "imatch", "minhash", "frames", "styles"];
+}
+
+/// A document that is being settled.
+struct Arriving<'a> {
+    arrival: &'a Arrival,
+    keys: &'a SettleKeys,
+    proof: &'a Proof,
+    position: u64,
+    now_ms: i64,
+    server: Server,
+    /// Its own record from before, unchanged.
+    own: Option<Ref>,
+    /// What its id is remembered by, unchanged.
+    known: Option<Ref>,
+}
+
+impl<'a> Arriving<'a> {
+    /// What is compared with all others.
+    fn document(&self) -> exhaustive::Document<'a> {
+        let keys = self.keys;
+        exhaustive::Document {
+            kind: self.arrival.signatures.kind,
+            id_key: keys.id,
+            proof: self.proof,
+            unspaced: self.arrival.unspaced,
+            keys: [(DIGEST, &keys.digests), (IMATCH, &keys.imatch), (MINHASH, &keys.minhash)],
+        }
+    }
+}
+
+impl MirrorSettings {
+    /// Whether the likeness is that of a copy.
+    pub(super) fn is_copy(&self, proof: &Proof, likeness: Likeness, unspaced: bool) -> bool {
+        match proof {
+            Proof::Terms(_) => likeness.score >= self.cosine_min && likeness.core >= self.core_cosine_min,
+            Proof::Shingles(_) if unspaced => likeness.score >= self.resemblance_min_unspaced,
+            Proof::Shingles(_) => likeness.score >= self.resemblance_min,
+        }
+    }
+}
+
+fn id_key(id: &str, kind: Kind) -> u64 {
+    xxh3_64_with_seed(id.as_bytes(), kind as u64)
+}
+
+/// A page too short to judge by its text can still be of a template; a mail of one line is nothing.
+fn look(signatures: &Signatures) -> Option<Look> {
+    let is_nothing = signatures.kind == Kind::Email && signatures.outcome == Outcome::Insufficient;
+    if is_nothing { None } else { Look::of(signatures) }
+}
+
+fn add(candidates: &mut Vec<Candidate>, of: Ref, signal: u8) {
+    match candidates.iter_mut().find(|candidate| candidate.of == of) {
+        Some(candidate) => {
+            candidate.n_keys += 1;
+            candidate.signals |= signal;
+        }
+        None => candidates.push(Candidate { of, n_keys: 1, signals: signal }),
+    }
+}
+
+fn names(signals: u8) -> Vec<Signal> {
+    let all = [(DIGEST, Signal::Digest), (IMATCH, Signal::Imatch), (MINHASH, Signal::Minhash)];
+    all.into_iter().filter(|(bit, _)| signals & bit != 0).map(|(_, signal)| signal).collect()
+}
+
+fn hours_ms(hours: u64) -> i64 {
+    i64::try_from(hours.saturating_mul(3_600_000)).unwrap_or(i64::MAX)
+}
+
+/// Keeps keys of texts apart from every other use of the mixer; any odd number would do.
+const TEXT: u64 = 0xD6E8_FEB8_6659_FD93;
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{arrival, settings};
+    use super::super::{Arrival, Settled, Store};
+    use crate::document::Kind;
+    use crate::verdict::event::{Recrawl, Signal};
+
+    fn settled(store: &mut Store, arrivals: &[Arrival]) -> Vec<Settled> {
+        let settled = store.hits(arrivals, 1).0;
+        store.end_batch();
+        settled
+    }
+
+    fn mail(id: &str, terms: std::ops::Range<u64>) -> Arrival {
+        arrival(id, Kind::Email, terms)
+    }
+
+    #[test]
+    fn candidates_are_verified() {
+        let mut store = Store::new(&settings(4 << 20));
+        // The last two share a digest with the first, and nothing else.
+        let mut forged = [mail("forged", 1000..1060), mail("copy", 0..60)];
+        forged[0].signatures.shown.digest = mail("a", 0..60).signatures.shown.digest;
+        let [first, second] = forged;
+        let all = settled(&mut store, &[mail("a", 0..60), first, second]);
+        assert!(all[1].joined.is_none() && all[1].learns);
+        let joined = all[2].joined.as_ref().unwrap();
+        assert_eq!((joined.card.id.as_str(), joined.likeness), ("a", 1.0));
+        assert_eq!(joined.signals, [Signal::Digest, Signal::Minhash]);
+        assert_eq!((all[2].head, all[2].group), (all[0].head, (2, 2)));
+    }
+
+    #[test]
+    fn a_recrawl_is_no_copy_of_itself() {
+        let mut store = Store::new(&settings(4 << 20));
+        let again = [mail("a", 0..60), mail("a", 0..60), mail("b", 0..60), mail("b", 0..60), mail("a", 0..61)];
+        let all = settled(&mut store, &again);
+        let recrawls: Vec<_> = all.iter().map(|settled| settled.recrawl).collect();
+        let (unchanged, changed) = (Some(Recrawl::Unchanged), Some(Recrawl::Changed));
+        assert_eq!(recrawls, [None, unchanged, None, unchanged, changed]);
+        assert!(all[1].joined.is_none() && !all[1].learns && all[1].head == all[0].head);
+        assert_eq!(all.iter().map(|settled| settled.group.0).collect::<Vec<_>>(), [1, 1, 2, 2, 1]);
+        assert!(all[4].joined.is_none() && all[4].learns, "the group went with the old version of its head");
+    }
+
+    #[test]
+    fn copies_hold_no_keys() {
+        let mut store = Store::new(&settings(4 << 20));
+        settled(&mut store, &[mail("a", 0..60)]);
+        let before = store.census();
+        let copies: Vec<Arrival> = (0..100).map(|n| mail(&format!("copy {n}"), 0..60)).collect();
+        let all = settled(&mut store, &copies);
+        assert!(all.iter().all(|settled| settled.joined.is_some() && !settled.learns));
+        assert_eq!((store.census().n_prototypes, store.census().n_groups), (before.n_prototypes, 1));
+        assert_eq!(all[99].group, (101, 101).min((101, all[99].group.1)));
+    }
+
+    #[test]
+    fn a_group_has_up_to_four_prototypes_and_names_its_head() {
+        let mut store = Store::new(&settings(4 << 20));
+        // Each is 0.83 from the head and 0.7 and less from the others.
+        let variant = |n: u64| {
+            let mut variant = mail(&format!("variant {n}"), 0..100);
+            let keeps = |term: &u64| term % 6 != n;
+            variant.signatures.shown.terms.retain(keeps);
+            variant.signatures.shown.terms.extend(mail("", 1000 * n..1000 * n + 17).signatures.shown.terms);
+            variant.signatures.shown.terms.sort_unstable();
+            variant.signatures.shown.digest = None;
+            let minhash = crate::signature::minhash::MinHash::of(variant.signatures.shown.terms.iter().copied(), 3);
+            variant.signatures.shown.minhash = minhash;
+            variant
+        };
+        let mut batch = vec![mail("head", 0..100)];
+        batch.extend((1..=6).map(variant));
+        let all = settled(&mut store, &batch);
+        let n_joined = all.iter().filter(|settled| settled.joined.is_some()).count();
+        assert!(n_joined >= 5, "{n_joined}");
+        assert!(all.iter().filter_map(|settled| settled.joined.as_ref()).all(|joined| joined.card.id == "head"));
+        assert_eq!(store.census().n_prototypes, 4 + 6 - n_joined);
+    }
+
+    #[test]
+    fn too_little_text_joins_nothing() {
+        let mut store = Store::new(&settings(4 << 20));
+        let mut short = [mail("a", 0..3), mail("b", 0..3)];
+        for mail in &mut short {
+            mail.signatures.shown.minhash = None;
+            mail.signatures.shown.digest = None;
+        }
+        assert!(settled(&mut store, &short).iter().all(|settled| settled.head.is_none() && !settled.learns));
+    }
+}

@@ -1,0 +1,448 @@
+//! Weigh: whose words does it hold? Parallel over partitions, in document order in each.
+//!
+//! The tables of grams and sentences are cut into a fixed number of partitions by key. A batch gives each partition to one
+//! thread, which walks the documents in order; there is no lock, and how many threads there are never shows. Only new heads
+//! learn keys here, so that copies never become witnesses.
+//!
+//! # Invariants
+//! - Hits are the same for any number of threads and any cut into batches. (`tests/promises/fold.rs`)
+//! - Only live heads are hit. (`the_dead_are_not_hit`)
+
+use super::frequency::SentenceCounts;
+use super::plan::Plan;
+use super::postings::Postings;
+use super::prototypes::Prototypes;
+use super::reference::Ref;
+use super::settle::Settled;
+use super::vocabulary::Vocabulary;
+use super::{Arrival, Damaged, salt};
+use crate::config::Settings;
+use crate::document::Kind;
+use crate::signature::keyed::{Keys, mix};
+use std::thread;
+
+/// Partitions of the tables. More threads than these have nothing to do.
+pub(super) const PARTITIONS: usize = 16;
+/// Sentences of a document that are weighed.
+const SENTENCES_MAX: usize = 4096;
+/// Pages and mails.
+const KINDS: usize = 2;
+/// Owners that are kept for a sentence: one that more have is about to be too common.
+const SENTENCE_OWNERS_MAX: usize = 4;
+
+/// What a document shares with heads before it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hits {
+    /// Grams that are patches, with their owners, by the number of the gram.
+    pub grams: Vec<GramHit>,
+    /// Grams that were seen before, common ones included.
+    pub n_known: u32,
+    /// Rare sentences, with their owners, by the number of the sentence.
+    pub sentences: Vec<SentenceHit>,
+}
+
+/// A gram that another document has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GramHit {
+    /// Its number in this document.
+    pub mine: u16,
+    /// Whose it is too.
+    pub of: Ref,
+    /// Its number there.
+    pub theirs: u16,
+}
+
+/// A sentence that another document has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SentenceHit {
+    /// Its number among the signatures' sentences.
+    pub mine: u16,
+    /// Whose it is too.
+    pub of: Ref,
+}
+
+/// The part of the tables that one thread owns for a batch.
+struct Partition {
+    grams: Postings,
+    sentences: Postings,
+    counts: SentenceCounts,
+    /// Of pages and of mails, by the number of the kind: what is common in one is rare in the other.
+    words: [Vocabulary; KINDS],
+    /// What the last two were made with.
+    counts_bytes: usize,
+    counts_key: u64,
+    words_bytes: usize,
+}
+
+/// What is asked for one document.
+struct Probe<'a> {
+    position: u64,
+    /// Itself, if it learns.
+    own: Option<Ref>,
+    grams: Vec<u64>,
+    /// Keys of the distinct sentences of the core, with their numbers.
+    sentences: Vec<(u64, u16)>,
+    arrival: &'a Arrival,
+}
+
+/// Weighs documents.
+pub(super) struct Weigher {
+    partitions: Vec<Partition>,
+    n_places: usize,
+    gram_df_max: u8,
+    sentence_df_max: u8,
+    owners_max: usize,
+    cross_kinds: bool,
+}
+
+impl Weigher {
+    pub(super) fn new(settings: &Settings, plan: &Plan) -> Self {
+        let key = Keys::derive(settings.secret.reveal()).sentence;
+        let partition = |number: u64| Partition {
+            grams: Postings::new(plan.grams / PARTITIONS),
+            sentences: Postings::new(plan.sentences / PARTITIONS),
+            counts: SentenceCounts::new(plan.sentence_counts / PARTITIONS, mix(key, number)),
+            words: [(); KINDS].map(|()| Vocabulary::new(plan.words / PARTITIONS / KINDS)),
+            counts_bytes: plan.sentence_counts / PARTITIONS,
+            counts_key: mix(key, number),
+            words_bytes: plan.words / PARTITIONS / KINDS,
+        };
+        Self {
+            partitions: (0..PARTITIONS as u64).map(partition).collect(),
+            n_places: plan.n_places(),
+            gram_df_max: settings.quilt.gram_df_max,
+            sentence_df_max: settings.mirror.sentence_df_max,
+            owners_max: settings.quilt.owners_max,
+            cross_kinds: settings.store.cross_kinds,
+        }
+    }
+
+    /// Weighs a batch that has been settled.
+    pub(super) fn weigh(
+        &mut self,
+        batch: &[Arrival],
+        settled: &[Settled],
+        prototypes: &Prototypes,
+        n_threads: usize,
+    ) -> Vec<Hits> {
+        let probes: Vec<Probe<'_>> =
+            batch.iter().zip(settled).map(|(arrival, settled)| self.probe(arrival, settled)).collect();
+        let rules = Rules {
+            gram_df_max: self.gram_df_max,
+            sentence_df_max: self.sentence_df_max,
+            owners_max: self.owners_max,
+            prototypes,
+        };
+        let n_threads = n_threads.clamp(1, PARTITIONS);
+        if n_threads == 1 {
+            return walk(Shard { partitions: &mut self.partitions, first: 0 }, &probes, rules);
+        }
+        let per_thread = PARTITIONS.div_ceil(n_threads);
+        let shards = self.partitions.chunks_mut(per_thread).zip((0..).step_by(per_thread));
+        let mut parts: Vec<Vec<Hits>> = thread::scope(|scope| {
+            let threads: Vec<_> = shards
+                .map(|(partitions, first)| {
+                    let probes = &probes;
+                    scope.spawn(move || walk(Shard { partitions, first }, probes, rules))
+                })
+                .collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .collect()
+        });
+        let mut all = parts.remove(0);
+        for (number, hits) in all.iter_mut().enumerate() {
+            for part in &mut parts {
+                let part = std::mem::take(&mut part[number]);
+                hits.grams.extend(part.grams);
+                hits.n_known += part.n_known;
+                hits.sentences.extend(part.sentences);
+            }
+            // One key lies in one partition, and a stable sort keeps the order of its owners.
+            hits.grams.sort_by_key(|hit| hit.mine);
+            hits.sentences.sort_by_key(|hit| hit.mine);
+        }
+        all
+    }
+
+    fn probe<'a>(&self, arrival: &'a Arrival, settled: &Settled) -> Probe<'a> {
+        let signatures = &arrival.signatures;
+        let salt = salt(signatures.kind, self.cross_kinds);
+        let grams = signatures.grams.iter().take(self.n_places).map(|gram| mix(gram.hash ^ salt, GRAM)).collect();
+        let core = signatures.sentences.iter().take(SENTENCES_MAX).zip(0_u16..).filter(|(sentence, _)| sentence.core);
+        let mut sentences: Vec<(u64, u16)> =
+            core.map(|(sentence, number)| (mix(sentence.hash ^ salt, SENTENCE), number)).collect();
+        sentences.sort_unstable();
+        sentences.dedup_by_key(|(key, _)| *key);
+        sentences.sort_unstable_by_key(|(_, number)| *number);
+        let own = settled.head.filter(|_| settled.learns);
+        Probe { position: settled.position, own, grams, sentences, arrival }
+    }
+
+    /// Counters of sentences that gave way to others.
+    pub(super) fn n_counters_displaced(&self) -> u64 {
+        self.partitions.iter().map(|partition| partition.counts.n_displaced()).sum()
+    }
+
+    /// Live postings of grams and of sentences that were pushed out.
+    pub(super) fn n_pushed_out(&self) -> (u64, u64) {
+        let sum = |of: fn(&Partition) -> u64| self.partitions.iter().map(of).sum();
+        (sum(|partition| partition.grams.n_pushed_out()), sum(|partition| partition.sentences.n_pushed_out()))
+    }
+
+    /// The words of all heads of a kind, with the number of heads that have them.
+    pub(super) fn seen_words(&self, kind: Kind) -> SeenWords {
+        let vocabularies = || self.partitions.iter().map(|partition| &partition.words[kind as usize]);
+        let sum = |of: fn(&Vocabulary) -> u64| vocabularies().map(of).sum();
+        let mut terms: Vec<(String, u32)> =
+            vocabularies().flat_map(Vocabulary::spelled).map(|(term, df)| (term.to_owned(), df)).collect();
+        terms.sort_unstable();
+        SeenWords {
+            // Every partition counts every head.
+            n_documents: vocabularies().map(Vocabulary::n_documents).max().unwrap_or(0),
+            n_words: sum(|vocabulary| vocabulary.n_words() as u64),
+            n_forgotten: sum(Vocabulary::n_forgotten),
+            n_unspelled: sum(Vocabulary::n_unspelled),
+            df_error_max: vocabularies().map(Vocabulary::df_error_max).max().unwrap_or(0),
+            terms,
+        }
+    }
+
+    /// The parts of a saved store, one for each kind of table.
+    pub(super) fn save(&self) -> Vec<(&'static str, Vec<u8>)> {
+        let joined = |save: fn(&Partition, &mut Vec<u8>)| {
+            let mut all = Vec::new();
+            for partition in &self.partitions {
+                let mut bytes = Vec::new();
+                save(partition, &mut bytes);
+                all.extend((bytes.len() as u64).to_le_bytes());
+                all.extend(bytes);
+            }
+            all
+        };
+        vec![
+            ("grams", joined(|partition, out| partition.grams.save(out))),
+            ("sentences", joined(|partition, out| partition.sentences.save(out))),
+            ("sentence_counts", joined(|partition, out| partition.counts.save(out))),
+            ("page_words", joined(|partition, out| partition.words[Kind::Page as usize].save(out))),
+            ("mail_words", joined(|partition, out| partition.words[Kind::Email as usize].save(out))),
+        ]
+    }
+
+    /// Reads the part `name`, if it is one of these.
+    pub(super) fn load(&mut self, name: &str, bytes: &[u8]) -> Option<Result<(), Damaged>> {
+        let load: fn(&mut Partition, &[u8]) -> Result<(), Damaged> = match name {
+            "grams" => |partition, bytes| partition.grams.load(bytes),
+            "sentences" => |partition, bytes| partition.sentences.load(bytes),
+            "sentence_counts" => |partition, bytes| {
+                partition.counts = SentenceCounts::load(bytes, partition.counts_bytes, partition.counts_key)?;
+                Ok(())
+            },
+            "page_words" => |partition, bytes| partition.load_words(Kind::Page, bytes),
+            "mail_words" => |partition, bytes| partition.load_words(Kind::Email, bytes),
+            _ => return None,
+        };
+        Some(self.load_all(bytes, load))
+    }
+
+    fn load_all(
+        &mut self,
+        mut bytes: &[u8],
+        load: fn(&mut Partition, &[u8]) -> Result<(), Damaged>,
+    ) -> Result<(), Damaged> {
+        const CUT_OFF: Damaged = Damaged::of("a partition is cut off");
+        for partition in &mut self.partitions {
+            let (len, rest) = bytes.split_first_chunk().ok_or(CUT_OFF)?;
+            let len = usize::try_from(u64::from_le_bytes(*len)).map_err(|_| CUT_OFF)?;
+            let (part, rest) = rest.split_at_checked(len).ok_or(CUT_OFF)?;
+            load(partition, part)?;
+            bytes = rest;
+        }
+        if bytes.is_empty() { Ok(()) } else { Err(Damaged::of("there are more partitions than there should be")) }
+    }
+
+    /// The names of all parts.
+    pub(super) const PARTS: [&'static str; 5] = ["grams", "sentences", "sentence_counts", "page_words", "mail_words"];
+}
+
+impl Partition {
+    fn load_words(&mut self, kind: Kind, bytes: &[u8]) -> Result<(), Damaged> {
+        self.words[kind as usize] = Vocabulary::load(bytes, self.words_bytes)?;
+        Ok(())
+    }
+}
+
+/// The words that the heads of one kind have: what a lexicon can be made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenWords {
+    /// Heads counted.
+    pub n_documents: u64,
+    /// Words counted at present, spelled out or not.
+    pub n_words: u64,
+    /// Words that were forgotten for lack of room, those that came back and were forgotten again included.
+    pub n_forgotten: u64,
+    /// Spellings that were too long or found no room.
+    pub n_unspelled: u64,
+    /// A frequency may be too low by this much, and is never too high.
+    pub df_error_max: u32,
+    /// The words that are spelled out with the number of heads that have them, ascending.
+    pub terms: Vec<(String, u32)>,
+}
+
+#[derive(Clone, Copy)]
+struct Rules<'a> {
+    gram_df_max: u8,
+    sentence_df_max: u8,
+    owners_max: usize,
+    prototypes: &'a Prototypes,
+}
+
+/// The partition of a key: its upper bits ...
+fn partition(key: u64) -> usize {
+    (key >> (64 - PARTITIONS.ilog2())) as usize
+}
+
+/// ... and what is left of it inside.
+fn inside(key: u64) -> u64 {
+    key << PARTITIONS.ilog2()
+}
+
+/// Some partitions side by side: what one thread owns.
+struct Shard<'a> {
+    partitions: &'a mut [Partition],
+    /// The number of the first of them.
+    first: usize,
+}
+
+impl Shard<'_> {
+    fn get(&self, key: u64) -> Option<&Partition> {
+        self.partitions.get(partition(key).wrapping_sub(self.first))
+    }
+
+    fn get_mut(&mut self, key: u64) -> Option<&mut Partition> {
+        self.partitions.get_mut(partition(key).wrapping_sub(self.first))
+    }
+
+    fn prefetch(&self, probe: &Probe<'_>) {
+        for &key in &probe.grams {
+            if let Some(partition) = self.get(key) {
+                partition.grams.prefetch(inside(key));
+            }
+        }
+        for &(key, _) in &probe.sentences {
+            if let Some(partition) = self.get(key) {
+                partition.sentences.prefetch(inside(key));
+            }
+        }
+        if probe.own.is_some() {
+            let kind = probe.arrival.signatures.kind as usize;
+            for &term in counted_terms(probe.arrival) {
+                let key = mix(term, WORD);
+                if let Some(partition) = self.get(key) {
+                    partition.words[kind].prefetch(key);
+                }
+            }
+        }
+    }
+
+    fn find(&self, probe: &Probe<'_>, rules: Rules<'_>) -> Hits {
+        let lives = |of: Ref| rules.prototypes.lives_at(of, probe.position);
+        let mut hits = Hits::default();
+        for (&key, mine) in probe.grams.iter().zip(0_u16..) {
+            let Some(partition) = self.get(key) else { continue };
+            let n_before = hits.grams.len();
+            let count = partition.grams.find(inside(key), |of, theirs| {
+                if lives(of) {
+                    hits.grams.push(GramHit { mine, of, theirs });
+                }
+            });
+            hits.n_known += u32::from(hits.grams.len() > n_before);
+            if count > rules.gram_df_max {
+                hits.grams.truncate(n_before);
+            }
+        }
+        for &(key, mine) in &probe.sentences {
+            let Some(partition) = self.get(key) else { continue };
+            let n_before = hits.sentences.len();
+            partition.sentences.find(inside(key), |of, _| {
+                if lives(of) {
+                    hits.sentences.push(SentenceHit { mine, of });
+                }
+            });
+            // Most sentences are new: the counters are asked only about the others.
+            if hits.sentences.len() > n_before && partition.counts.count(key) > rules.sentence_df_max {
+                hits.sentences.truncate(n_before);
+            }
+        }
+        hits
+    }
+
+    fn learn(&mut self, probe: &Probe<'_>, own: Ref, rules: Rules<'_>) {
+        let lives = |of: Ref| rules.prototypes.lives_at(of, probe.position);
+        for (&key, mine) in probe.grams.iter().zip(0_u16..) {
+            if let Some(partition) = self.get_mut(key) {
+                partition.grams.post(inside(key), own, mine, rules.owners_max, lives);
+            }
+        }
+        for &(key, mine) in &probe.sentences {
+            if let Some(partition) = self.get_mut(key) {
+                partition.sentences.post(inside(key), own, mine, SENTENCE_OWNERS_MAX, lives);
+                partition.counts.add(key);
+            }
+        }
+        self.learn_words(probe.arrival);
+    }
+
+    fn learn_words(&mut self, arrival: &Arrival) {
+        let kind = arrival.signatures.kind as usize;
+        for partition in &mut *self.partitions {
+            partition.words[kind].document();
+        }
+        for &term in counted_terms(arrival) {
+            let key = mix(term, WORD);
+            if let Some(partition) = self.get_mut(key) {
+                partition.words[kind].add(key);
+            }
+        }
+        let Some(spelled) = &arrival.spelled else { return };
+        let mut start = 0;
+        for &(end, term) in &spelled.terms {
+            let key = mix(term, WORD);
+            if let Some(partition) = self.get_mut(key) {
+                partition.words[kind].spell(key, &spelled.letters[start..end as usize]);
+            }
+            start = end as usize;
+        }
+    }
+}
+
+/// The words of a head that are counted.
+fn counted_terms(arrival: &Arrival) -> &[u64] {
+    let signatures = &arrival.signatures;
+    &signatures.core.as_ref().unwrap_or(&signatures.shown).terms
+}
+
+/// Walks all documents through a shard.
+fn walk(mut shard: Shard<'_>, probes: &[Probe<'_>], rules: Rules<'_>) -> Vec<Hits> {
+    // The lines of the next document are asked for while this one is walked.
+    if let Some(probe) = probes.first() {
+        shard.prefetch(probe);
+    }
+    let mut all = Vec::with_capacity(probes.len());
+    for (number, probe) in probes.iter().enumerate() {
+        if let Some(next) = probes.get(number + 1) {
+            shard.prefetch(next);
+        }
+        all.push(shard.find(probe, rules));
+        if let Some(own) = probe.own {
+            shard.learn(probe, own, rules);
+        }
+    }
+    all
+}
+
+/// Keep keys of grams, sentences and words apart from every other use of the mixer; any odd numbers would do.
+const GRAM: u64 = 0xC2B2_AE3D_27D4_EB4F;
+const SENTENCE: u64 = 0x1656_67B1_9E37_79F9;
+const WORD: u64 = 0x9FB2_1C65_1E98_DF25;

@@ -1,0 +1,346 @@
+//! Whose words a document is made of: the smallest set of sources that covers its patches, and where they stand.
+//!
+//! The greedy cover of Najork 2012: again and again the source that covers most of what is not covered yet, as long as it
+//! covers enough by itself. A gram is a bit, so that a document's sources can be remembered and asked again when the
+//! state has changed. Words between two patches of one source count with them up to a gap: what was reworded is taken all the
+//! same.
+//!
+//! # Invariants
+//! - The cover is that of the definition, set by set. (`the_cover_is_that_of_the_definition`)
+//! - Spans are in order, apart, and inside the text. (`spans_are_in_order_and_apart`)
+
+use crate::config::QuiltSettings;
+use crate::document::Span;
+use crate::text::grams::Place;
+use serde::{Deserialize, Serialize};
+
+/// Bits of a document's grams at most: of more grams, neighbours share a bit.
+pub const BITS_MAX: usize = 512;
+
+/// A set of a document's grams.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bits(Vec<u64>);
+
+impl Bits {
+    /// No gram.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a bit.
+    pub fn set(&mut self, bit: usize) {
+        if self.0.len() <= bit / 64 {
+            self.0.resize(bit / 64 + 1, 0);
+        }
+        self.0[bit / 64] |= 1 << (bit % 64);
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u32 {
+        self.0.iter().map(|word| word.count_ones()).sum()
+    }
+
+    fn has(&self, bit: usize) -> bool {
+        self.0.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1)
+    }
+
+    /// How many are not in `other`.
+    fn count_without(&self, other: &Self) -> u32 {
+        let words = self.0.iter().zip(other.0.iter().chain(std::iter::repeat(&0)));
+        words.map(|(mine, theirs)| (mine & !theirs).count_ones()).sum()
+    }
+
+    fn add(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| *mine |= theirs);
+    }
+}
+
+/// A document as cloth: where each bit of it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cloth {
+    bits: Vec<Place>,
+    n_grams: usize,
+    n_words: u32,
+    bits_max: usize,
+    bridge: u32,
+    grams_min: u32,
+}
+
+impl Cloth {
+    /// The cloth of a document with grams at `places` and `n_core_words` units in its core. `bits_max` is [`BITS_MAX`], or
+    /// more where nothing has to be remembered.
+    pub fn new(places: &[Place], n_core_words: u32, unspaced: bool, bits_max: usize, settings: &QuiltSettings) -> Self {
+        let mut bits: Vec<Place> = Vec::with_capacity(places.len().min(bits_max));
+        if places.len() <= bits_max {
+            bits.extend(places);
+        } else {
+            for (number, place) in places.iter().enumerate() {
+                match bits.get_mut(bit_of(number, places.len(), bits_max)) {
+                    Some(bit) => {
+                        bit.end = place.end;
+                        bit.span.end = place.span.end;
+                        bit.trail = place.trail;
+                    }
+                    // Bits come in order, each with its first gram.
+                    None => bits.push(*place),
+                }
+            }
+        }
+        // Beyond the grams that are kept nothing is known.
+        let n_words = if places.len() < super::judge::GRAMS_MAX {
+            n_core_words
+        } else {
+            places.last().map_or(n_core_words, |last| last.end)
+        };
+        let (bridge, grams_min) = match unspaced {
+            true => (settings.bridge_characters, settings.source_grams_min_unspaced),
+            false => (settings.bridge_words, settings.source_grams_min),
+        };
+        Self { bits, n_grams: places.len(), n_words: n_words.max(1), bits_max, bridge, grams_min }
+    }
+
+    /// The bit of the gram `number`.
+    pub fn bit(&self, number: usize) -> usize {
+        bit_of(number, self.n_grams, self.bits_max)
+    }
+
+    /// How many grams a source covers by itself at least.
+    pub fn grams_min(&self) -> u32 {
+        self.grams_min
+    }
+
+    /// The greedy cover by `sources`.
+    pub fn cover<'a>(&self, sources: impl Iterator<Item = &'a Bits>) -> Cover {
+        let sources: Vec<&Bits> = sources.collect();
+        let mut owners: Vec<u16> = vec![u16::MAX; self.bits.len()];
+        let (mut covered, mut named) = (Bits::new(), Vec::new());
+        loop {
+            let gains = sources.iter().map(|source| source.count_without(&covered));
+            // The first of equals.
+            let best = gains.enumerate().rev().max_by_key(|(_, gain)| *gain);
+            let Some((best, gain)) = best.filter(|(_, gain)| *gain >= self.grams_min.max(1)) else { break };
+            let _ = gain;
+            for (bit, owner) in owners.iter_mut().enumerate() {
+                if sources[best].has(bit) && !covered.has(bit) {
+                    *owner = named.len() as u16;
+                }
+            }
+            covered.add(sources[best]);
+            named.push(best);
+        }
+        self.spread(&owners, named)
+    }
+
+    /// From bits to stretches of text.
+    fn spread(&self, owners: &[u16], named: Vec<usize>) -> Cover {
+        let mut patches: Vec<Stretch> = Vec::new();
+        for (place, &owner) in self.bits.iter().zip(owners).filter(|(_, owner)| **owner != u16::MAX) {
+            match patches.last_mut() {
+                Some(patch) if patch.owner == owner && place.first.saturating_sub(patch.end) <= self.bridge => {
+                    patch.end = patch.end.max(place.end);
+                    patch.span.end = patch.span.end.max(place.span.end);
+                    patch.trail = place.trail;
+                }
+                _ => patches.push(Stretch {
+                    owner,
+                    first: place.first,
+                    end: place.end,
+                    span: place.span,
+                    lead: place.lead,
+                    trail: place.trail,
+                }),
+            }
+        }
+        if self.bridge > 0 {
+            stretch(&mut patches);
+        }
+        let mut sources: Vec<Named> =
+            named.iter().map(|&number| Named { number, n_words: 0, spans: Vec::new() }).collect();
+        let (mut n_covered, mut at) = (0, 0);
+        for patch in &patches {
+            let n_words = patch.end.saturating_sub(patch.first.max(at));
+            at = at.max(patch.end);
+            n_covered += n_words;
+            let source = &mut sources[usize::from(patch.owner)];
+            source.n_words += n_words;
+            if !patch.span.is_empty() {
+                source.spans.push(patch.span);
+            }
+        }
+        let n_bits = owners.iter().filter(|owner| **owner != u16::MAX).count();
+        let fraction = match self.bridge {
+            0 => n_bits as f64 / self.bits.len().max(1) as f64,
+            _ => f64::from(n_covered.min(self.n_words)) / f64::from(self.n_words),
+        };
+        let n_words = f64::from(self.n_words);
+        sources.sort_by_key(|source| std::cmp::Reverse(source.n_words));
+        Cover { fraction, n_words, sources }
+    }
+}
+
+fn bit_of(number: usize, n_grams: usize, bits_max: usize) -> usize {
+    if n_grams <= bits_max { number } else { number * bits_max / n_grams }
+}
+
+/// A patch on its way to a span.
+struct Stretch {
+    owner: u16,
+    first: u32,
+    end: u32,
+    span: Span,
+    lead: (u16, u16),
+    trail: (u16, u16),
+}
+
+/// Patches reach to the borders of their sentences, but not into each other.
+fn stretch(patches: &mut [Stretch]) {
+    for number in 0..patches.len() {
+        let (before_end, before_byte) = match number.checked_sub(1) {
+            Some(before) => (patches[before].end, patches[before].span.end),
+            None => (0, 0),
+        };
+        let patch = &mut patches[number];
+        // Overlapping grams of two sources: the later one begins where the first ends.
+        let first = patch.first.saturating_sub(patch.lead.0.into());
+        if first >= before_end {
+            patch.first = first;
+            patch.span.start = patch.span.start.saturating_sub(patch.lead.1.into());
+        }
+        patch.first = patch.first.max(before_end.min(patch.end));
+        patch.span.start = patch.span.start.max(before_byte.min(patch.span.end));
+        let next = patches.get(number + 1).map_or(u32::MAX, |next| next.first);
+        let patch = &mut patches[number];
+        let end = patch.end + u32::from(patch.trail.0);
+        if end <= next {
+            patch.end = end;
+            patch.span.end += u32::from(patch.trail.1);
+        }
+    }
+}
+
+/// A cover of a document.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cover {
+    /// The share of its words that stand in the named sources.
+    pub fraction: f64,
+    /// Its words.
+    pub n_words: f64,
+    /// The named sources, the largest first.
+    pub sources: Vec<Named>,
+}
+
+/// One named source.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Named {
+    /// Its number among those offered.
+    pub number: usize,
+    /// Words that stand in it and in no source named before.
+    pub n_words: u32,
+    /// Where.
+    pub spans: Vec<Span>,
+}
+
+impl Cover {
+    /// Whether this makes a quilt.
+    pub fn is_quilt(&self, settings: &QuiltSettings) -> bool {
+        self.fraction >= settings.fraction_min && self.sources.len() >= settings.sources_min
+    }
+
+    /// The share of the document's words that stand in a source.
+    pub fn share(&self, source: &Named) -> f64 {
+        (f64::from(source.n_words) / self.n_words.max(1.0)).min(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Settings;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    /// Grams of five words every `step` words, words of six bytes.
+    fn places(n: usize, step: u32) -> Vec<Place> {
+        let place = |number: u32| Place {
+            first: number * step,
+            end: number * step + 5,
+            span: Span { start: 6 * number * step, end: 6 * (number * step + 5) - 1 },
+            lead: (number as u16 % 3, 6 * (number as u16 % 3)),
+            trail: (number as u16 % 4, 6 * (number as u16 % 4)),
+        };
+        (0..n as u32).map(place).collect()
+    }
+
+    fn cloth(n: usize, step: u32, settings: &QuiltSettings) -> Cloth {
+        Cloth::new(&places(n, step), n as u32 * step + 5, false, BITS_MAX, settings)
+    }
+
+    fn bits(set: &BTreeSet<usize>) -> Bits {
+        let mut bits = Bits::new();
+        set.iter().for_each(|&bit| bits.set(bit));
+        bits
+    }
+
+    /// The cover by sets.
+    fn defined(sources: &[BTreeSet<usize>], grams_min: usize) -> Vec<usize> {
+        let (mut covered, mut named) = (BTreeSet::new(), Vec::new());
+        loop {
+            let gain = |number: usize| sources[number].difference(&covered).count();
+            let Some(most) = (0..sources.len()).map(gain).max().filter(|most| *most >= grams_min) else { break };
+            let best = (0..sources.len()).find(|&number| gain(number) == most).unwrap();
+            covered.extend(sources[best].iter().copied());
+            named.push(best);
+        }
+        named
+    }
+
+    proptest! {
+        #[test]
+        fn the_cover_is_that_of_the_definition(
+            sources in prop::collection::vec(prop::collection::btree_set(0..200_usize, 0..60), 0..12),
+            grams_min in 1..6_u32,
+        ) {
+            let settings = QuiltSettings { source_grams_min: grams_min, ..Settings::default().quilt };
+            let all: Vec<Bits> = sources.iter().map(bits).collect();
+            let cover = cloth(200, 6, &settings).cover(all.iter());
+            let mut named: Vec<usize> = cover.sources.iter().map(|source| source.number).collect();
+            let mut expected = defined(&sources, grams_min as usize);
+            named.sort_unstable();
+            expected.sort_unstable();
+            prop_assert_eq!(named, expected);
+        }
+
+        #[test]
+        fn spans_are_in_order_and_apart(
+            sources in prop::collection::vec(prop::collection::btree_set(0..700_usize, 0..60), 0..8),
+            step in 1..9_u32, bridge in 0..40_u32,
+        ) {
+            let settings = QuiltSettings { source_grams_min: 1, bridge_words: bridge, ..Settings::default().quilt };
+            let cloth = cloth(700, step, &settings);
+            let all: Vec<Bits> =
+                sources.iter().map(|set| bits(&set.iter().map(|&number| cloth.bit(number)).collect())).collect();
+            let cover = cloth.cover(all.iter());
+            let mut spans: Vec<Span> = cover.sources.iter().flat_map(|source| source.spans.clone()).collect();
+            spans.sort_unstable();
+            for pair in spans.windows(2) {
+                prop_assert!(bridge == 0 || pair[0].end <= pair[1].start, "{:?}", pair);
+            }
+            prop_assert!(spans.iter().all(|span| span.start <= span.end));
+            prop_assert!((0.0..=1.0).contains(&cover.fraction));
+        }
+    }
+
+    #[test]
+    fn gaps_are_bridged_and_sources_need_enough() {
+        let settings = Settings::default().quilt;
+        let cloth = cloth(40, 6, &settings);
+        let take = |bits_of: &[usize]| bits(&bits_of.iter().copied().collect());
+        let (near, far, thin) = (take(&[0, 5]), take(&[20, 30]), take(&[35]));
+        let cover = cloth.cover([&near, &far, &thin].into_iter());
+        assert_eq!(cover.sources.iter().map(|source| source.spans.len()).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(cover.sources.len(), 2, "one gram is no source");
+    }
+}

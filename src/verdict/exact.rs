@@ -1,0 +1,148 @@
+//! The exhaustive answer: every document is judged after the last one has come, by all that the others hold.
+//!
+//! Whether a document is a quilt depends on which of its sources are quilts. So all are decided in their order, each
+//! decision in force at once, again and again until nothing changes.
+//!
+//! # Invariants
+//! - Nothing is sampled or cut off, whatever the settings bound in a stream. (`tests/promises/quality/exact.rs`)
+//! - A judged quilt is no source, unless the settings say so. (`a_plundered_original_is_no_quilt`)
+
+use super::cover::{Bits, Cloth, Cover};
+use super::event::Verdict;
+use super::judge::{Found, Judge};
+use super::kinship::{self, Kin};
+use super::standings::KnownSource;
+use crate::config::Settings;
+use crate::store::{Arrival, Held, Holders, Ref, Settled, Store};
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::thread;
+
+/// Two quilts can each be one only if the other is none. Whoever has not come to rest by now never will.
+const SWEEPS_MAX: usize = 10;
+
+/// A document before the first sweep.
+struct Case {
+    cloth: Cloth,
+    known: Vec<KnownSource>,
+    kin: Vec<Kin>,
+    /// Grams in common with each head, ascending.
+    n_common: Vec<(Ref, u32)>,
+    n_known: u32,
+    /// What was decided last: the cover, and the numbers in `known` of the sources it names.
+    cover: Cover,
+    named: Vec<usize>,
+}
+
+impl Judge {
+    /// Judges all documents of a corpus, settled in an exhaustive `store`, and calls `with` for the verdict on each, in
+    /// their order.
+    pub fn judge_all(
+        &self,
+        batch: &[Arrival],
+        settled: &[Settled],
+        store: &Store,
+        settings: &Settings,
+        n_threads: usize,
+        mut with: impl FnMut(Verdict),
+    ) {
+        let holders = Holders::new(batch, settled, store, settings);
+        let mut cases = self.cases(batch, settled, &holders, store, n_threads);
+        drop(holders);
+        self.sweep(&mut cases, settled);
+        let by_head: HashMap<Ref, &Arrival> = batch
+            .iter()
+            .zip(settled)
+            .filter_map(|(arrival, settled)| settled.head.filter(|_| settled.learns).map(|head| (head, arrival)))
+            .collect();
+        for ((arrival, settled), case) in batch.iter().zip(settled).zip(&cases) {
+            let link = arrival.url.as_deref().map(|url| self.link(url));
+            let links_here = |of: Ref| {
+                let links = by_head.get(&of).map(|head| &head.signatures.links);
+                link.zip(links).is_some_and(|(link, links)| links.binary_search(&link).is_ok())
+            };
+            let found = Found {
+                kin: &case.kin,
+                core_chars: kinship::core_chars(&arrival.signatures.sentences),
+                n_common: &case.n_common,
+                n_known: case.n_known,
+                cover: &case.cover,
+                known: &case.known,
+            };
+            let said = self.said(arrival, settled, &found, store, &links_here);
+            let named: Vec<&KnownSource> = case.named.iter().map(|&number| &case.known[number]).collect();
+            let quilt = case.cover.is_quilt(&self.quilt).then(|| self.quilt_of(&case.cover, &named, store));
+            with(self.verdict(arrival, settled, said, quilt));
+        }
+    }
+
+    fn cases(
+        &self,
+        batch: &[Arrival],
+        settled: &[Settled],
+        holders: &Holders,
+        store: &Store,
+        n_threads: usize,
+    ) -> Vec<Case> {
+        let case = |(arrival, settled): (&Arrival, &Settled)| {
+            self.case(arrival, settled, holders.held(arrival, settled), store)
+        };
+        let per_thread = batch.len().div_ceil(n_threads.max(1)).max(1);
+        let parts = batch.chunks(per_thread).zip(settled.chunks(per_thread));
+        thread::scope(|scope| {
+            let case = &case;
+            let threads: Vec<_> = parts
+                .map(|(batch, settled)| scope.spawn(move || batch.iter().zip(settled).map(case).collect::<Vec<_>>()))
+                .collect();
+            let join = |thread: thread::ScopedJoinHandle<'_, Vec<Case>>| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            threads.into_iter().flat_map(join).collect()
+        })
+    }
+
+    fn case(&self, arrival: &Arrival, settled: &Settled, held: Held, store: &Store) -> Case {
+        let signatures = &arrival.signatures;
+        let cloth = Cloth::new(&arrival.places, signatures.n_core_words, arrival.unspaced, usize::MAX, &self.quilt);
+        let mut known: Vec<KnownSource> = Vec::new();
+        let mut n_common: Vec<(Ref, u32)> = held.grams.iter().map(|(of, grams)| (*of, grams.len() as u32)).collect();
+        n_common.sort_unstable();
+        for (of, grams) in held.grams {
+            let is_own = |of| store.server(of).is_none_or(|server| server.is(settled.server));
+            if grams.len() < cloth.grams_min() as usize || self.quilt.foreign && is_own(of) {
+                continue;
+            }
+            let mut bits = Bits::new();
+            grams.into_iter().for_each(|gram| bits.set(cloth.bit(gram)));
+            known.push(KnownSource { of, linked: self.links_to(arrival, of, store), bits });
+        }
+        // The largest first, the older of equals.
+        known.sort_by_key(|source| Reverse(source.bits.count()));
+        let kin = kinship::kin(&held.sentences, &signatures.sentences);
+        Case { cloth, known, kin, n_common, n_known: held.n_known, cover: Cover::default(), named: Vec::new() }
+    }
+
+    fn sweep(&self, cases: &mut [Case], settled: &[Settled]) {
+        let mut quilts: HashMap<Ref, bool> = HashMap::new();
+        for _ in 0..SWEEPS_MAX {
+            let mut is_at_rest = true;
+            for (case, settled) in cases.iter_mut().zip(settled) {
+                let is_source = |source: &KnownSource| {
+                    self.quilt.quilts_are_sources || !quilts.get(&source.of).copied().unwrap_or(false)
+                };
+                let eligible: Vec<usize> =
+                    (0..case.known.len()).filter(|&number| is_source(&case.known[number])).collect();
+                case.cover = case.cloth.cover(eligible.iter().map(|&number| &case.known[number].bits));
+                case.named = case.cover.sources.iter().map(|source| eligible[source.number]).collect();
+                let is_quilt = case.cover.is_quilt(&self.quilt);
+                if let Some(own) = settled.head.filter(|_| settled.learns) {
+                    let was_quilt = quilts.insert(own, is_quilt).unwrap_or(false);
+                    is_at_rest &= was_quilt == is_quilt;
+                }
+            }
+            if is_at_rest {
+                break;
+            }
+        }
+    }
+}

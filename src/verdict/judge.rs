@@ -1,0 +1,404 @@
+//! Judge: hits become verdicts.
+//!
+//! Scores are computed for each document by itself, on several threads; decisions are made one after the other, since which
+//! earlier documents are quilts counts. A later document may change what was said of an earlier one: such records wait
+//! in a queue, a few are decided anew after each document, and what has changed is published as a revision.
+//!
+//! # Invariants
+//! - Verdicts are the same for any number of threads and any cut into batches. (`tests/promises/fold.rs`)
+//! - A judged quilt is no source, unless the settings say so. (`a_plundered_original_is_no_quilt`)
+//! - The last event of a document holds, and says all. (`revisions_repeat_what_was_said`)
+
+use super::cover::{BITS_MAX, Bits, Cloth, Cover};
+use super::event::{Class, Features, Outcome, Quilt, SCHEMA, Template, Verdict};
+use super::kinship::{self, Kin};
+use super::labels::{Bearings, Labels};
+use super::mirror::Kindred;
+use super::quilt::{Shared, quilt_features};
+use super::standings::{KnownSource, LINKS_MAX, Said, Standing, Standings, TurnedAway};
+use crate::config::{MirrorSettings, QuiltSettings, RevisionSettings, Settings};
+use crate::document::Kind;
+use crate::signature::Outcome as Signed;
+use crate::signature::keyed::Keys;
+use crate::store::{Arrival, Damaged, GramHit, Hits, Ref, Settled, Store, cluster_name};
+use std::thread;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// Grams of a document that are weighed.
+pub const GRAMS_MAX: usize = 8192;
+/// Sources that are looked at, those with the most grams first.
+const SOURCES_MAX: usize = 64;
+
+/// Judges documents.
+pub struct Judge {
+    pub(super) mirror: MirrorSettings,
+    pub(super) quilt: QuiltSettings,
+    revisions: RevisionSettings,
+    template_size_min: u32,
+    pub(super) link_key: u64,
+    pub(super) standings: Standings,
+    pub(super) labels: Labels,
+}
+
+/// What can be said of a document without the decisions on others.
+struct Scores {
+    cloth: Cloth,
+    sources: Vec<Shared>,
+    kin: Vec<Kin>,
+    core_chars: u64,
+    /// Grams in common with each head, ascending.
+    n_common: Vec<(Ref, u32)>,
+}
+
+/// What was found of a document, for [`Judge::said`].
+pub(super) struct Found<'a> {
+    pub(super) kin: &'a [Kin],
+    pub(super) core_chars: u64,
+    /// Grams in common with each head, ascending.
+    pub(super) n_common: &'a [(Ref, u32)],
+    pub(super) n_known: u32,
+    pub(super) cover: &'a Cover,
+    pub(super) known: &'a [KnownSource],
+}
+
+impl Judge {
+    /// A judge who has seen nothing.
+    pub fn new(settings: &Settings, n_cells: usize, labels: Labels) -> Self {
+        Self {
+            mirror: settings.mirror.clone(),
+            quilt: settings.quilt.clone(),
+            revisions: settings.revisions.clone(),
+            template_size_min: settings.template.size_min,
+            link_key: Keys::derive(settings.secret.reveal()).link,
+            standings: Standings::new(n_cells, settings.revisions.queue_max, settings.revisions.per_record_max),
+            labels,
+        }
+    }
+
+    /// Judges a batch; calls `with` for every verdict, with the position of the document that it was decided after.
+    pub fn judge(
+        &mut self,
+        batch: &[Arrival],
+        settled: &[Settled],
+        hits: &[Hits],
+        store: &Store,
+        n_threads: usize,
+        mut with: impl FnMut(u64, Verdict),
+    ) {
+        let scores = self.scores(batch, settled, hits, store, n_threads);
+        let mut deaths = store.deaths().into_iter().peekable();
+        for (((arrival, settled), hits), scores) in batch.iter().zip(settled).zip(hits).zip(scores) {
+            while let Some((_, of)) = deaths.next_if(|(position, _)| *position <= settled.position) {
+                self.standings.end(of);
+            }
+            let verdict = self.decide(arrival, settled, hits, scores, store);
+            with(settled.position, verdict);
+            for _ in 0..self.revisions.per_document {
+                let Some(of) = self.standings.dequeue() else { break };
+                if let Some(revision) = self.revise(of, settled.position, store) {
+                    with(settled.position, revision);
+                }
+            }
+        }
+        for (_, of) in deaths {
+            self.standings.end(of);
+        }
+    }
+
+    /// Decides what waits in the queue, all of it. Only between batches.
+    pub fn settle_revisions(&mut self, store: &Store, mut with: impl FnMut(u64, Verdict)) {
+        // Every flip queues others; the bound is the number of records, several times over.
+        let mut n_left = 20 * self.standings.n_queued() + 1000;
+        while let Some(of) = self.standings.dequeue() {
+            if let Some(revision) = self.revise(of, store.position(), store) {
+                with(store.position(), revision);
+            }
+            n_left -= 1;
+            if n_left == 0 {
+                break;
+            }
+        }
+    }
+
+    fn scores(
+        &self,
+        batch: &[Arrival],
+        settled: &[Settled],
+        hits: &[Hits],
+        store: &Store,
+        n_threads: usize,
+    ) -> Vec<Scores> {
+        // A thread is worth its while for a few dozen documents.
+        const PER_THREAD_MIN: usize = 32;
+        let n_threads = n_threads.clamp(1, batch.len().div_ceil(PER_THREAD_MIN).max(1));
+        let score = |number: usize| self.score(&batch[number], &settled[number], &hits[number], store);
+        if n_threads == 1 {
+            return (0..batch.len()).map(score).collect();
+        }
+        let per_thread = batch.len().div_ceil(n_threads);
+        thread::scope(|scope| {
+            let threads: Vec<_> = (0..batch.len())
+                .step_by(per_thread)
+                .map(|first| {
+                    let score = &score;
+                    scope.spawn(move || (first..batch.len().min(first + per_thread)).map(score).collect::<Vec<_>>())
+                })
+                .collect();
+            let join = |thread: thread::ScopedJoinHandle<'_, Vec<Scores>>| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            threads.into_iter().flat_map(join).collect()
+        })
+    }
+
+    fn score(&self, arrival: &Arrival, settled: &Settled, hits: &Hits, store: &Store) -> Scores {
+        let signatures = &arrival.signatures;
+        let places = &arrival.places[..arrival.places.len().min(store.plan().n_places())];
+        let cloth = Cloth::new(places, signatures.n_core_words, arrival.unspaced, BITS_MAX, &self.quilt);
+        let mut by_source: Vec<GramHit> =
+            hits.grams.iter().filter(|hit| Some(hit.of) != settled.head).copied().collect();
+        by_source.sort_unstable_by_key(|hit| (hit.of, hit.mine));
+        let (mut sources, mut n_common): (Vec<Shared>, Vec<(Ref, u32)>) = (Vec::new(), Vec::new());
+        for shared in by_source.chunk_by(|a, b| a.of == b.of) {
+            let of = shared[0].of;
+            n_common.push((of, shared.len() as u32));
+            let Some(server) = store.server(of) else { continue };
+            if self.quilt.foreign && server.is(settled.server) {
+                continue;
+            }
+            let mut bits = Bits::new();
+            shared.iter().for_each(|hit| bits.set(cloth.bit(hit.mine.into())));
+            sources.push(Shared { of, bits, theirs: shared.iter().map(|hit| hit.theirs).collect(), server });
+        }
+        // The older of equals: a slot is used again, so that its number says nothing.
+        sources.sort_by_cached_key(|source| (std::cmp::Reverse(source.theirs.len()), store.born(source.of)));
+        sources.truncate(SOURCES_MAX);
+        Scores {
+            cloth,
+            sources,
+            kin: kinship::kin(&hits.sentences, &signatures.sentences),
+            core_chars: kinship::core_chars(&signatures.sentences),
+            n_common,
+        }
+    }
+
+    fn decide(&mut self, arrival: &Arrival, settled: &Settled, hits: &Hits, scores: Scores, store: &Store) -> Verdict {
+        let signatures = &arrival.signatures;
+        let Scores { cloth, sources, kin, core_chars, n_common } = scores;
+        let known: Vec<KnownSource> = sources
+            .iter()
+            .filter(|source| source.bits.count() >= cloth.grams_min())
+            .take(self.quilt.remembered_max)
+            .map(|source| KnownSource {
+                of: source.of,
+                linked: self.links_to(arrival, source.of, store),
+                bits: source.bits.clone(),
+            })
+            .collect();
+        let own = settled.head.filter(|_| settled.learns);
+        let (mut cover, mut named) = self.cover(&cloth, &known, |_| true);
+        if let Some(own) = own.filter(|_| cover.is_quilt(&self.quilt) && !self.quilt.quilts_are_sources) {
+            let takers = self.takers(own, &sources, &named, store);
+            (cover, named) = self.cover(&cloth, &known, |of| !takers.contains(&of));
+        }
+        let is_quilt = cover.is_quilt(&self.quilt);
+        let quilt = is_quilt.then(|| self.quilt_of(&cover, &named, store));
+        let link = self.own_link(arrival);
+        let links_here = |of: Ref| link.is_some_and(|link| self.standings.links_to(of, link));
+        let found =
+            Found { kin: &kin, core_chars, n_common: &n_common, n_known: hits.n_known, cover: &cover, known: &known };
+        let said = self.said(arrival, settled, &found, store, &links_here);
+        if let Some(own) = own {
+            let links = signatures.links.iter().take(LINKS_MAX).map(|link| *link as u32).collect();
+            let mut named: Vec<Ref> =
+                if is_quilt { named.iter().map(|source| source.of).collect() } else { Vec::new() };
+            named.sort_unstable();
+            let standing = Standing { sources: known, named, said: said.clone(), links };
+            self.standings.begin(own, settled.position, &standing, is_quilt);
+            self.witness(own, settled, &sources, arrival, store);
+        }
+        self.verdict(arrival, settled, said, quilt)
+    }
+
+    /// What is said of a document beside whose words it holds. `links_here` knows which heads link to it.
+    pub(super) fn said(
+        &self,
+        arrival: &Arrival,
+        settled: &Settled,
+        found: &Found<'_>,
+        store: &Store,
+        links_here: &dyn Fn(Ref) -> bool,
+    ) -> Said {
+        let signatures = &arrival.signatures;
+        let &Found { n_known, cover, known, .. } = found;
+        let Kindred { mirror, related, closest } = self.kindred(arrival, settled, found, store, links_here);
+        let template = self.template_of(settled);
+        let mut features = Features {
+            n_words: signatures.n_words.into(),
+            n_core_words: signatures.n_core_words.into(),
+            n_terms: signatures.shown.terms.len() as f64,
+            n_long_sentences: signatures.sentences.len() as f64,
+            n_links: signatures.links.len() as f64,
+            n_link_domains: signatures.link_domains.len() as f64,
+            resemblance: settled.likeness,
+            group_size: settled.group.0.into(),
+            group_domains: settled.group.1.into(),
+            imatch_hits: settled.n_common.0.into(),
+            minhash_hits: settled.n_common.1.into(),
+            grams_known: f64::from(n_known) / (signatures.grams.len().max(1)) as f64,
+            frame: settled.styled.resemblance.frame,
+            style: settled.styled.resemblance.style,
+            style_bins: settled.styled.resemblance.bins.into(),
+            recrawl: settled.recrawl.map_or(0.0, |recrawl| 1.0 + f64::from(recrawl as u8)),
+            n_related: related.len() as f64,
+            ..Features::default()
+        };
+        if let Some(closest) = closest {
+            features.overlap = closest.overlap.get();
+            features.containment = closest.containment.get();
+        }
+        if let Some(cluster) = &settled.styled.cluster {
+            features.cluster_size = cluster.size.into();
+            features.cluster_domains = cluster.domains.into();
+            features.cluster_linked = cluster.linked;
+        }
+        quilt_features(&mut features, cover, known);
+        Said {
+            recrawl: settled.recrawl,
+            cluster: settled.styled.cluster.map(|cluster| cluster.id),
+            mirror,
+            template,
+            related,
+            features,
+            authenticated_domain: arrival.authenticated_domain.clone(),
+        }
+    }
+
+    /// The first verdict on a document.
+    pub(super) fn verdict(&self, arrival: &Arrival, settled: &Settled, said: Said, quilt: Option<Quilt>) -> Verdict {
+        let signatures = &arrival.signatures;
+        let outcome = match signatures.outcome {
+            Signed::Insufficient if said.cluster.is_none() => Outcome::Insufficient,
+            _ => Outcome::Judged,
+        };
+        let group_head = settled.joined.as_ref().map(|joined| joined.card.id.as_str());
+        let labels = self.labels.carried(&Bearings {
+            id: &arrival.id,
+            group_head,
+            cluster: said.cluster.map(cluster_name).as_deref(),
+            domain: arrival.domain.as_deref(),
+            authenticated_domain: arrival.authenticated_domain.as_deref(),
+            kind: signatures.kind,
+        });
+        Verdict {
+            schema: SCHEMA,
+            id: arrival.id.clone(),
+            kind: Some(signatures.kind),
+            url: arrival.url.clone(),
+            domain: arrival.domain.clone(),
+            source: arrival.source.clone(),
+            revision: 0,
+            outcome,
+            reason: None,
+            truncated: arrival.truncated,
+            recrawl: said.recrawl,
+            classes: classes(&said, quilt.is_some()),
+            cluster: said.cluster.map(cluster_name),
+            mirror: said.mirror,
+            quilt,
+            template: said.template,
+            related: said.related,
+            labels,
+            features: Some(said.features),
+        }
+    }
+
+    fn template_of(&self, settled: &Settled) -> Option<Template> {
+        let cluster = settled.styled.cluster.as_ref().filter(|cluster| cluster.size >= self.template_size_min)?;
+        let resemblance = settled.styled.resemblance;
+        Some(Template {
+            cluster: cluster_name(cluster.id),
+            frame: resemblance.frame,
+            style: resemblance.style,
+            bins: resemblance.bins,
+            size: cluster.size,
+            domains: cluster.domains,
+            kind: cluster.kind,
+        })
+    }
+
+    /// The lower half of what links to `arrival` are hashed to.
+    pub(super) fn own_link(&self, arrival: &Arrival) -> Option<u32> {
+        arrival.url.as_deref().map(|url| self.link(url) as u32)
+    }
+
+    pub(super) fn link(&self, url: &str) -> u64 {
+        xxh3_64_with_seed(url.as_bytes(), self.link_key)
+    }
+
+    pub(super) fn links_to(&self, arrival: &Arrival, of: Ref, store: &Store) -> bool {
+        !arrival.signatures.links.is_empty() && store.card(of).is_some_and(|card| self.is_linked(arrival, card.url()))
+    }
+
+    pub(super) fn is_linked(&self, arrival: &Arrival, url: Option<&str>) -> bool {
+        let link = url.map(|url| self.link(url));
+        link.is_some_and(|link| arrival.signatures.links.binary_search(&link).is_ok())
+    }
+
+    /// What was turned away.
+    pub fn turned_away(&self) -> TurnedAway {
+        self.standings.turned_away()
+    }
+
+    /// Records that wait to be looked at again.
+    pub fn n_queued(&self) -> usize {
+        self.standings.n_queued()
+    }
+
+    /// What is remembered, as bytes.
+    pub fn save(&self) -> Result<Vec<u8>, postcard::Error> {
+        self.standings.save()
+    }
+
+    /// Reads what [`Judge::save`] has written.
+    pub fn load(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
+        self.standings.load(bytes)
+    }
+}
+
+pub(super) fn classes(said: &Said, is_quilt: bool) -> Vec<Class> {
+    let all =
+        [(said.mirror.is_some(), Class::Mirror), (is_quilt, Class::Quilt), (said.template.is_some(), Class::Template)];
+    all.into_iter().filter(|(is_one, _)| *is_one).map(|(_, class)| class).collect()
+}
+
+/// A verdict on what could not be read.
+pub fn rejected(
+    id: String,
+    kind: Option<Kind>,
+    url: Option<String>,
+    source: super::event::Source,
+    reason: &str,
+) -> Verdict {
+    Verdict {
+        schema: SCHEMA,
+        id,
+        kind,
+        url,
+        domain: None,
+        source,
+        revision: 0,
+        outcome: Outcome::Rejected,
+        reason: Some(reason.to_owned()),
+        truncated: false,
+        recrawl: None,
+        classes: Vec::new(),
+        cluster: None,
+        mirror: None,
+        quilt: None,
+        template: None,
+        related: Vec::new(),
+        labels: Vec::new(),
+        features: None,
+    }
+}

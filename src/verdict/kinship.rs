@@ -1,0 +1,108 @@
+//! What a document shares in rare long sentences with each of the heads before it, and which leaf of the tree that is.
+
+use super::event::Related;
+use super::relation::{Class, Relation, SentenceScores};
+use super::url_similarity::{Denominator, UrlSimilarity};
+use crate::signature::LongSentence;
+use crate::store::{Arrival, Card, Ref, SentenceHit};
+
+/// What is shared with one head.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Kin {
+    pub(super) of: Ref,
+    pub(super) n_shared: u32,
+    pub(super) n_chars: u64,
+}
+
+/// The heads that share rare sentences, the most first.
+pub(super) fn kin(hits: &[SentenceHit], sentences: &[LongSentence]) -> Vec<Kin> {
+    let mut sorted: Vec<(Ref, u16)> = hits.iter().map(|hit| (hit.of, hit.mine)).collect();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let mut all: Vec<Kin> = sorted
+        .chunk_by(|a, b| a.0 == b.0)
+        .map(|shared| Kin {
+            of: shared[0].0,
+            n_shared: shared.len() as u32,
+            n_chars: shared.iter().map(|(_, number)| u64::from(sentences[usize::from(*number)].n_chars)).sum(),
+        })
+        .collect();
+    all.sort_by_key(|kin| (std::cmp::Reverse(kin.n_chars), kin.of));
+    all
+}
+
+/// The length of the distinct long sentences in the core.
+pub(super) fn core_chars(sentences: &[LongSentence]) -> u64 {
+    let mut core: Vec<(u64, u32)> =
+        sentences.iter().filter(|sentence| sentence.core).map(|sentence| (sentence.hash, sentence.n_chars)).collect();
+    core.sort_unstable();
+    core.dedup_by_key(|sentence| sentence.0);
+    core.iter().map(|sentence| u64::from(sentence.1)).sum()
+}
+
+/// What decides the leaf beside the sentences.
+pub(super) struct Circumstances {
+    /// Whether one of the two links to the other.
+    pub(super) this_to_that: bool,
+    pub(super) that_to_this: bool,
+    /// How many others this one shares sentences with, and how many of these it links to.
+    pub(super) n_kin: usize,
+    pub(super) n_linked: usize,
+    /// Whether this one is put together from many.
+    pub(super) is_quilt: bool,
+}
+
+/// From so many on, documents that one shares with are "many".
+const MANY: usize = 4;
+
+/// The leaf of the tree, its ambiguous ones split where links and spread allow it.
+pub(super) fn leaf(scores: &SentenceScores, url: Option<UrlSimilarity>, about: &Circumstances) -> Option<Relation> {
+    let linked = about.this_to_that || about.that_to_this;
+    let leaf = scores.relation(url, linked)?;
+    Some(match leaf {
+        // Most of it is put together from many.
+        Relation::Citation | Relation::SharedPassages if about.is_quilt => Relation::Scraping,
+        // It links to most of the many that it shows a little of.
+        Relation::Citation if about.this_to_that && about.n_kin >= MANY && 2 * about.n_linked >= about.n_kin => {
+            Relation::LinkList
+        }
+        leaf => leaf,
+    })
+}
+
+/// How alike the URLs of an arrival and a stored document are.
+pub(super) fn url_similarity(arrival: &Arrival, card: &Card) -> Option<UrlSimilarity> {
+    match (arrival.url.as_deref(), card.url()) {
+        (Some(this), Some(that)) => Some(UrlSimilarity::of(this, that, Denominator::Simpson)),
+        _ => None,
+    }
+}
+
+/// The entry of a related document.
+pub(super) fn related(card: &Card, scores: &SentenceScores, relation: Relation) -> Related {
+    Related {
+        of: card.id.clone(),
+        url: card.url().map(str::to_owned),
+        relation,
+        overlap: scores.overlap.get(),
+        containment: scores.containment.get(),
+        direction: scores.direction,
+    }
+}
+
+/// The leaf of a page that is not near enough to be a copy: what the sentences of both call the same has still been put
+/// into something else.
+pub(super) fn part(leaf: Relation) -> Relation {
+    match leaf {
+        Relation::Mirror => Relation::Archive,
+        Relation::Copy | Relation::Boilerplate => Relation::ExcerptList,
+        leaf => leaf,
+    }
+}
+
+/// Whether the sentences make one document part of the other, or the same.
+pub(super) fn is_contained(scores: &SentenceScores, chars_min: u32) -> bool {
+    matches!(scores.class(), Some(Class::Identical | Class::Contained))
+        && scores.n_this_chars.min(scores.n_that_chars) >= u64::from(chars_min)
+        && scores.n_shared >= 2
+}

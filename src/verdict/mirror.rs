@@ -1,0 +1,144 @@
+//! Mirrors and relatives: whose copy a document is, in whom it is contained, and who else has some of its rare sentences.
+//!
+//! Copies were found and verified by settle. Sentences add overlap and containment, make a mirror of a page that is part of
+//! another, and name the relatives; of those none has an effect on classes.
+//!
+//! # Invariants
+//! - Who is part of another stays its own head and is in no one's size. (`a_part_stays_its_own_head`)
+
+use super::event::{Mirror, Related, Signal, TextView};
+use super::judge::{Found, Judge};
+use super::kinship::{self, Circumstances, Kin};
+use super::relation::{Relation, SentenceScores};
+use super::url_similarity::UrlSimilarity;
+use crate::document::Kind;
+use crate::store::{Arrival, Card, Ref, Settled, Store};
+
+/// A head that shares rare sentences with a document, and is not that of its group.
+struct Relative {
+    of: Ref,
+    card: Card,
+    scores: SentenceScores,
+    /// Grams in common.
+    n_common: u32,
+    /// Whether the document links to it.
+    is_linked: bool,
+}
+
+/// All that sentences say of a document.
+#[derive(Default)]
+pub(super) struct Kindred {
+    pub(super) mirror: Option<Mirror>,
+    pub(super) related: Vec<Related>,
+    /// The scores to the head of its group, or to whom it shares most with.
+    pub(super) closest: Option<SentenceScores>,
+}
+
+impl Judge {
+    /// Whose copy or part a document is, and who is related. `links_here` knows which heads link to it.
+    pub(super) fn kindred(
+        &self,
+        arrival: &Arrival,
+        settled: &Settled,
+        found: &Found<'_>,
+        store: &Store,
+        links_here: &dyn Fn(Ref) -> bool,
+    ) -> Kindred {
+        let scores = |kin: &Kin| {
+            let that = store.sentence_chars(kin.of).unwrap_or(0);
+            SentenceScores::of_lengths(kin.n_shared, kin.n_chars, found.core_chars, that.into())
+        };
+        let to_head = found.kin.iter().find(|kin| Some(kin.of) == settled.head).map(scores).unwrap_or_default();
+        let copy = self.copy_of(settled, &to_head);
+        let relative = |kin: &Kin| {
+            let card = store.card(kin.of)?;
+            let place = found.n_common.binary_search_by_key(&kin.of, |(of, _)| *of);
+            let is_linked = self.is_linked(arrival, card.url());
+            let n_common = place.map_or(0, |place| found.n_common[place].1);
+            Some(Relative { of: kin.of, card, scores: scores(kin), n_common, is_linked })
+        };
+        // Some more than are listed: whether a page takes from many decides what it is to each.
+        let others = found.kin.iter().filter(|kin| Some(kin.of) != settled.head);
+        let relatives: Vec<Relative> = others.take(4 * self.mirror.related_max).filter_map(relative).collect();
+        let n_linked = relatives.iter().filter(|relative| relative.is_linked).count();
+        let mut kindred = Kindred {
+            closest: copy.as_ref().map(|_| to_head).or_else(|| relatives.first().map(|relative| relative.scores)),
+            mirror: copy,
+            related: Vec::new(),
+        };
+        for relative in &relatives {
+            let about = Circumstances {
+                this_to_that: relative.is_linked,
+                that_to_this: links_here(relative.of),
+                n_kin: relatives.len(),
+                n_linked,
+                is_quilt: found.cover.is_quilt(&self.quilt),
+            };
+            let url = kinship::url_similarity(arrival, &relative.card);
+            let Some(relation) = kinship::leaf(&relative.scores, url, &about) else { continue };
+            if kindred.mirror.is_none() && self.is_part(arrival, relative) {
+                kindred.mirror = Some(part(arrival, settled, relative, relation));
+            } else if kindred.related.len() < self.mirror.related_max {
+                kindred.related.push(kinship::related(&relative.card, &relative.scores, relation));
+            }
+        }
+        kindred
+    }
+
+    /// The mirror of a document that has joined a group. It is the same, whatever its sentences say: long ones may be few.
+    fn copy_of(&self, settled: &Settled, to_head: &SentenceScores) -> Option<Mirror> {
+        let joined = settled.joined.as_ref()?;
+        let (size, domains) = settled.group;
+        let relation = match joined.url.is_some_and(UrlSimilarity::is_similar) {
+            true => Relation::Mirror,
+            // A mail on many domains is a campaign, a page on many hosts what their servers bring with them.
+            false if joined.card.kind == Kind::Page && domains >= self.mirror.boilerplate_domains_min => {
+                Relation::Boilerplate
+            }
+            false => Relation::Copy,
+        };
+        Some(Mirror {
+            of: joined.card.id.clone(),
+            canonical: joined.canonical.clone(),
+            url: joined.card.url().map(str::to_owned),
+            resemblance: joined.likeness,
+            overlap: to_head.overlap.get(),
+            containment: to_head.containment.get(),
+            direction: to_head.direction,
+            relation,
+            signals: joined.signals.clone(),
+            view: joined.view,
+            size,
+            domains,
+        })
+    }
+
+    /// Whether a page is part of another, or the other of it. A few long sentences between short ones make no excerpt: three
+    /// fifths of the grams must say so too.
+    fn is_part(&self, arrival: &Arrival, relative: &Relative) -> bool {
+        let n_grams = arrival.places.len().min(relative.card.n_grams());
+        arrival.signatures.kind == Kind::Page
+            && kinship::is_contained(&relative.scores, self.mirror.contained_chars_min)
+            && n_grams > 0
+            && 5 * relative.n_common as usize >= 3 * n_grams
+    }
+}
+
+fn part(arrival: &Arrival, settled: &Settled, relative: &Relative, relation: Relation) -> Mirror {
+    let Relative { card, scores, n_common, .. } = relative;
+    let n_union = arrival.places.len() + card.n_grams() - *n_common as usize;
+    Mirror {
+        of: card.id.clone(),
+        canonical: card.id.clone(),
+        url: card.url().map(str::to_owned),
+        resemblance: f64::from(*n_common) / n_union as f64,
+        overlap: scores.overlap.get(),
+        containment: scores.containment.get(),
+        direction: scores.direction,
+        relation: kinship::part(relation),
+        signals: vec![Signal::Sentences],
+        view: TextView::Core,
+        size: settled.group.0,
+        domains: settled.group.1,
+    }
+}

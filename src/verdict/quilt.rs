@@ -1,0 +1,212 @@
+//! Quilts: whose words a document holds, decided when it comes and again when another comes that has some of them.
+//!
+//! # Invariants
+//! - A judged quilt is no source, unless the settings say so, and whoever came first is decided first.
+//!   (`a_plundered_original_is_no_quilt`)
+//! - A revision says all that was said before, and what has changed. (`revisions_repeat_what_was_said`)
+
+use super::cover::{BITS_MAX, Bits, Cloth, Cover};
+use super::event::{Features, Outcome, Quilt, QuiltKind, QuiltSource, SCHEMA, Verdict};
+use super::judge::{Judge, classes};
+use super::labels::Bearings;
+use super::standings::{KnownSource, Said};
+use crate::store::{Arrival, Card, Ref, Server, Settled, Store, cluster_name};
+
+/// What a document shares in grams with one head.
+pub(super) struct Shared {
+    pub(super) of: Ref,
+    /// As bits of this document.
+    pub(super) bits: Bits,
+    /// The numbers of the grams there.
+    pub(super) theirs: Vec<u16>,
+    pub(super) server: Server,
+}
+
+impl Shared {
+    /// The grams as bits of the other document.
+    fn bits_there(&self, cloth: &Cloth) -> Bits {
+        let mut bits = Bits::new();
+        self.theirs.iter().for_each(|number| bits.set(cloth.bit(usize::from(*number))));
+        bits
+    }
+}
+
+impl Judge {
+    /// The cover by those sources that may be one now, and these sources by the numbers in the cover.
+    pub(super) fn cover<'a>(
+        &self,
+        cloth: &Cloth,
+        known: &'a [KnownSource],
+        may_be_one: impl Fn(Ref) -> bool,
+    ) -> (Cover, Vec<&'a KnownSource>) {
+        let is_source = |of: Ref| (self.quilt.quilts_are_sources || !self.standings.is_quilt(of)) && may_be_one(of);
+        let eligible: Vec<&KnownSource> = known.iter().filter(|source| is_source(source.of)).collect();
+        let cover = cloth.cover(eligible.iter().map(|source| &source.bits));
+        let named = cover.sources.iter().map(|source| eligible[source.number]).collect();
+        (cover, named)
+    }
+
+    pub(super) fn quilt_of(&self, cover: &Cover, named: &[&KnownSource], store: &Store) -> Quilt {
+        let sources: Vec<QuiltSource> = cover
+            .sources
+            .iter()
+            .zip(named)
+            .filter_map(|(source, known)| {
+                let card = store.card(known.of)?;
+                Some(QuiltSource {
+                    url: card.url().map(str::to_owned),
+                    of: card.id,
+                    share: cover.share(source),
+                    linked: known.linked,
+                    spans: source.spans.clone(),
+                })
+            })
+            .collect();
+        let n_linked = sources.iter().filter(|source| source.linked).count();
+        let is_attributed = n_linked as f64 >= self.quilt.linked_min * sources.len() as f64;
+        let kind = if is_attributed { QuiltKind::Aggregator } else { QuiltKind::Quilt };
+        Quilt { patch_fraction: cover.fraction, kind, sources }
+    }
+
+    /// Of the `named` sources of the new head `own` those that are themselves quilts as soon as they know of it: then it is
+    /// an original that they took from, and not made of them. Whoever came first is decided first.
+    pub(super) fn takers(&self, own: Ref, sources: &[Shared], named: &[&KnownSource], store: &Store) -> Vec<Ref> {
+        let is_taker = |of: &Ref| {
+            let source = sources.iter().find(|source| source.of == *of)?;
+            let (mut standing, card) = (self.standings.get(*of)?, store.card(*of)?);
+            let cloth = self.cloth(&card);
+            standing.sources.push(KnownSource { of: own, linked: false, bits: source.bits_there(&cloth) });
+            Some(self.cover(&cloth, &standing.sources, |_| true).0.is_quilt(&self.quilt))
+        };
+        named.iter().map(|source| source.of).filter(|of| is_taker(of) == Some(true)).collect()
+    }
+
+    /// The new head `own` is a possible source of those whose grams it holds: they are told, and decided anew.
+    pub(super) fn witness(
+        &mut self,
+        own: Ref,
+        settled: &Settled,
+        sources: &[Shared],
+        arrival: &Arrival,
+        store: &Store,
+    ) {
+        let own_link = self.own_link(arrival);
+        for source in sources {
+            if !store.lives_at(source.of, settled.position) || self.quilt.foreign && source.server.is(settled.server) {
+                continue;
+            }
+            // A gram in common is nothing yet, and most have no more: they need not be read.
+            let grams_min = self.quilt.source_grams_min.min(self.quilt.source_grams_min_unspaced);
+            if (source.theirs.len() as u64) < u64::from(grams_min) {
+                continue;
+            }
+            let Some(mut standing) = self.standings.get(source.of) else { continue };
+            let Some(card) = store.card(source.of) else { continue };
+            let cloth = self.cloth(&card);
+            let bits = source.bits_there(&cloth);
+            if bits.count() < cloth.grams_min() {
+                continue;
+            }
+            let linked = own_link.is_some_and(|link| standing.links.contains(&link));
+            standing.sources.push(KnownSource { of: own, linked, bits });
+            // The largest are remembered, the older of equals.
+            standing.sources.sort_by_key(|source| std::cmp::Reverse(source.bits.count()));
+            let is_kept = standing.sources.iter().take(self.quilt.remembered_max).any(|source| source.of == own);
+            standing.sources.truncate(self.quilt.remembered_max);
+            if is_kept {
+                self.standings.update(source.of, &standing);
+                self.standings.enqueue(source.of);
+            }
+        }
+    }
+
+    pub(super) fn cloth(&self, card: &Card) -> Cloth {
+        Cloth::new(&card.places(), card.n_core_words, card.unspaced, BITS_MAX, &self.quilt)
+    }
+
+    /// Decides the quilt verdict of `of` anew; a verdict where it has changed.
+    pub(super) fn revise(&mut self, of: Ref, position: u64, store: &Store) -> Option<Verdict> {
+        let mut standing = self.standings.get(of)?;
+        // Who named a source that has gone keeps what was said.
+        if standing.named.iter().any(|source| !store.lives_at(*source, position)) {
+            return None;
+        }
+        standing.sources.retain(|source| store.lives_at(source.of, position));
+        let card = store.card(of)?;
+        let cloth = self.cloth(&card);
+        let (cover, named) = self.cover(&cloth, &standing.sources, |_| true);
+        let (was_quilt, is_quilt) = (self.standings.is_quilt(of), cover.is_quilt(&self.quilt));
+        let mut names: Vec<Ref> = if is_quilt { named.iter().map(|source| source.of).collect() } else { Vec::new() };
+        names.sort_unstable();
+        if was_quilt == is_quilt && names == standing.named {
+            return None;
+        }
+        let quilt = is_quilt.then(|| self.quilt_of(&cover, &named, store));
+        quilt_features(&mut standing.said.features, &cover, &standing.sources);
+        standing.named = names;
+        self.standings.set_quilt(of, is_quilt);
+        self.standings.update(of, &standing);
+        if was_quilt != is_quilt {
+            // Whoever takes it for a source, or is one of its own, may see things differently now.
+            standing.sources.iter().for_each(|source| self.standings.enqueue(source.of));
+        }
+        let revision = self.standings.next_revision(of);
+        Some(self.repeated(card, standing.said, quilt, revision))
+    }
+
+    /// What was last said of the head `of`, as far as it is remembered.
+    pub fn last_said(&self, of: Ref, store: &Store) -> Option<Verdict> {
+        let standing = self.standings.get(of)?;
+        let card = store.card(of)?;
+        let cloth = self.cloth(&card);
+        let (cover, named) = self.cover(&cloth, &standing.sources, |_| true);
+        let quilt = self.standings.is_quilt(of).then(|| self.quilt_of(&cover, &named, store));
+        Some(self.repeated(card, standing.said, quilt, self.standings.revision(of)))
+    }
+
+    /// A verdict with what was said before.
+    fn repeated(&self, card: Card, said: Said, quilt: Option<Quilt>, revision: u32) -> Verdict {
+        let source = card.source();
+        let cluster = said.cluster.map(cluster_name);
+        let labels = self.labels.carried(&Bearings {
+            id: &card.id,
+            group_head: None,
+            cluster: cluster.as_deref(),
+            domain: card.domain.as_deref(),
+            authenticated_domain: said.authenticated_domain.as_deref(),
+            kind: card.kind,
+        });
+        Verdict {
+            schema: SCHEMA,
+            kind: Some(card.kind),
+            url: card.url().map(str::to_owned),
+            revision,
+            outcome: Outcome::Judged,
+            reason: None,
+            truncated: card.truncated,
+            recrawl: said.recrawl,
+            classes: classes(&said, quilt.is_some()),
+            cluster,
+            mirror: said.mirror,
+            quilt,
+            template: said.template,
+            related: said.related,
+            labels,
+            features: Some(said.features),
+            id: card.id,
+            domain: card.domain,
+            source,
+        }
+    }
+}
+
+/// Notes the cover, enough or not.
+pub(super) fn quilt_features(features: &mut Features, cover: &Cover, known: &[KnownSource]) {
+    features.patch_fraction = cover.fraction;
+    features.n_sources = cover.sources.len() as f64;
+    features.source_share_max = cover.sources.iter().map(|source| cover.share(source)).fold(0.0, f64::max);
+    features.sources_linked = match known.len() {
+        0 => 0.0,
+        n => known.iter().filter(|source| source.linked).count() as f64 / n as f64,
+    };
+}

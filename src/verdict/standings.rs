@@ -1,0 +1,343 @@
+//! What judge remembers of every head: whether it is a quilt, whose words it holds, and what was said of it.
+//!
+//! It has its own cells, filled and freed in the order in which documents are judged, so that settle may run ahead. When
+//! they run out the oldest standings give way; such a document keeps its verdict and is not revised any more.
+//!
+//! # Invariants
+//! - A record waits in the queue once. (`a_record_waits_once`)
+//! - What gives way is counted, and so is what the queue turned away. (`what_gives_way_is_counted`)
+
+use super::cover::Bits;
+use super::event::{Features, Mirror, Recrawl, Related, Template};
+use crate::store::{Cells, Damaged, Handle, Plan, Ref};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// Links that are remembered of a document.
+pub(super) const LINKS_MAX: usize = 64;
+/// Bytes that they take at most, with their number.
+const LINKS_BYTES_MAX: usize = 5 * (LINKS_MAX + 1);
+
+/// What judge remembers of a head.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Standing {
+    /// What it links to, hashed; of many links a sample. It comes first, since it is asked for alone
+    /// ([`Standings::links_to`]).
+    pub(super) links: Vec<u32>,
+    /// Who has words of it, or whose words it has: the sources that a decision can name.
+    pub(super) sources: Vec<KnownSource>,
+    /// Those that were named last, ascending.
+    pub(super) named: Vec<Ref>,
+    /// What else was said of it.
+    pub(super) said: Said,
+}
+
+/// A source of a document, as bits of that document.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct KnownSource {
+    pub(super) of: Ref,
+    pub(super) linked: bool,
+    pub(super) bits: Bits,
+}
+
+/// The parts of a verdict that a revision repeats.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Said {
+    pub(super) recrawl: Option<Recrawl>,
+    pub(super) cluster: Option<u64>,
+    #[serde(with = "as_json")]
+    pub(super) mirror: Option<Mirror>,
+    pub(super) template: Option<Template>,
+    #[serde(with = "as_json")]
+    pub(super) related: Vec<Related>,
+    pub(super) features: Features,
+    pub(super) authenticated_domain: Option<String>,
+}
+
+/// Events leave out what is not there, which the form that standings are kept in cannot: these few are kept as JSON.
+mod as_json {
+    use serde::de::{DeserializeOwned, Error as _};
+    use serde::ser::Error as _;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<T: Serialize, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+        serde_json::to_string(value).map_err(S::Error::custom)?.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+        let json = <&str>::deserialize(deserializer)?;
+        serde_json::from_str(json).map_err(D::Error::custom)
+    }
+}
+
+/// The fixed part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Row {
+    generation: u16,
+    is_quilt: bool,
+    is_queued: bool,
+    revision: u32,
+    handle: Option<Handle>,
+    born: u64,
+}
+
+// A row, and at most two entries in the order with room to grow: what the plan has for a head beside its cells.
+const _: () = assert!(size_of::<Row>() + 4 * size_of::<(u64, Ref)>() <= Plan::STANDING_ROW_BYTES);
+
+/// What was turned away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnedAway {
+    /// Standings that gave way: their documents are not revised any more.
+    pub n_standings: u64,
+    /// Records that found the queue full, or were revised too often.
+    pub n_queued: u64,
+}
+
+/// What judge remembers of every head.
+pub(super) struct Standings {
+    rows: Vec<Row>,
+    cells: Cells,
+    /// Rows with cells by age; an entry whose row has moved on is skipped.
+    order: VecDeque<(u64, Ref)>,
+    queue: VecDeque<Ref>,
+    queue_max: usize,
+    per_record_max: u32,
+    turned_away: TurnedAway,
+}
+
+impl Standings {
+    pub(super) fn new(n_cells: usize, queue_max: usize, per_record_max: u32) -> Self {
+        Self {
+            rows: Vec::new(),
+            cells: Cells::new(n_cells.max(1)),
+            order: VecDeque::new(),
+            queue: VecDeque::new(),
+            queue_max,
+            per_record_max,
+            turned_away: TurnedAway::default(),
+        }
+    }
+
+    /// A new head takes its place.
+    pub(super) fn begin(&mut self, of: Ref, position: u64, standing: &Standing, is_quilt: bool) {
+        let slot = of.slot as usize;
+        if self.rows.len() <= slot {
+            self.rows.resize(slot + 1, Row::default());
+        }
+        self.free(of.slot);
+        self.rows[slot] = Row { generation: of.generation, is_quilt, born: position, ..Row::default() };
+        self.put(of, standing);
+    }
+
+    /// Whether `of` is judged a quilt.
+    pub(super) fn is_quilt(&self, of: Ref) -> bool {
+        self.row(of).is_some_and(|row| row.is_quilt)
+    }
+
+    pub(super) fn set_quilt(&mut self, of: Ref, is_quilt: bool) {
+        if let Some(row) = self.row_mut(of) {
+            row.is_quilt = is_quilt;
+        }
+    }
+
+    /// The number of the next event of `of`.
+    pub(super) fn next_revision(&mut self, of: Ref) -> u32 {
+        self.row_mut(of).map_or(0, |row| {
+            row.revision += 1;
+            row.revision
+        })
+    }
+
+    /// The number of the last event of `of`.
+    pub(super) fn revision(&self, of: Ref) -> u32 {
+        self.row(of).map_or(0, |row| row.revision)
+    }
+
+    pub(super) fn get(&self, of: Ref) -> Option<Standing> {
+        let mut bytes = Vec::new();
+        self.cells.read(self.row(of)?.handle?, &mut bytes);
+        postcard::from_bytes(&bytes).ok()
+    }
+
+    /// Whether `of` is remembered to link to `link`.
+    pub(super) fn links_to(&self, of: Ref, link: u32) -> bool {
+        let mut bytes = Vec::new();
+        let Some(handle) = self.row(of).and_then(|row| row.handle) else { return false };
+        self.cells.read_part(handle, 0, LINKS_BYTES_MAX, &mut bytes);
+        postcard::take_from_bytes::<Vec<u32>>(&bytes).is_ok_and(|(links, _)| links.contains(&link))
+    }
+
+    /// Replaces what is remembered of `of`, if anything still is.
+    pub(super) fn update(&mut self, of: Ref, standing: &Standing) {
+        if self.row(of).is_some_and(|row| row.handle.is_some()) {
+            self.free(of.slot);
+            self.put(of, standing);
+        }
+    }
+
+    /// `of` has died: what is remembered of it goes.
+    pub(super) fn end(&mut self, of: Ref) {
+        if self.row(of).is_some() {
+            self.free(of.slot);
+            self.rows[of.slot as usize].generation = 0;
+        }
+    }
+
+    /// `of` is to be looked at again.
+    pub(super) fn enqueue(&mut self, of: Ref) {
+        let (is_full, per_record_max) = (self.queue.len() >= self.queue_max, self.per_record_max);
+        let Some(row) = self.row_mut(of).filter(|row| !row.is_queued && row.handle.is_some()) else { return };
+        if is_full || row.revision >= per_record_max {
+            self.turned_away.n_queued += 1;
+        } else {
+            row.is_queued = true;
+            self.queue.push_back(of);
+        }
+    }
+
+    /// The next to be looked at again. One that has died in the meantime is passed over.
+    pub(super) fn dequeue(&mut self) -> Option<Ref> {
+        while let Some(of) = self.queue.pop_front() {
+            if let Some(row) = self.row_mut(of) {
+                row.is_queued = false;
+                return Some(of);
+            }
+        }
+        None
+    }
+
+    pub(super) fn n_queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    pub(super) fn turned_away(&self) -> TurnedAway {
+        self.turned_away
+    }
+
+    fn row(&self, of: Ref) -> Option<&Row> {
+        self.rows.get(of.slot as usize).filter(|row| row.generation == of.generation)
+    }
+
+    fn row_mut(&mut self, of: Ref) -> Option<&mut Row> {
+        self.rows.get_mut(of.slot as usize).filter(|row| row.generation == of.generation)
+    }
+
+    fn put(&mut self, of: Ref, standing: &Standing) {
+        let bytes = postcard::to_stdvec(standing).expect("a standing has no map, and memory does not fail");
+        let n_cells = Cells::cells_for(bytes.len());
+        if n_cells > self.cells.n_cells() / 4 {
+            self.turned_away.n_standings += 1;
+            return;
+        }
+        while self.cells.n_free() < n_cells {
+            let Some((born, oldest)) = self.order.pop_front() else { return };
+            if oldest == of {
+                // Its own turn: it has grown, and is older than all that could give way.
+                self.turned_away.n_standings += 1;
+                return;
+            }
+            if self.row(oldest).is_some_and(|row| row.born == born && row.handle.is_some()) {
+                self.turned_away.n_standings += 1;
+                self.free(oldest.slot);
+            }
+        }
+        let handle = self.cells.write(&bytes);
+        let row = &mut self.rows[of.slot as usize];
+        row.handle = Some(handle);
+        let born = row.born;
+        // A row that was put before is in the order already.
+        if self.order.back().is_none_or(|(last, _)| *last < born) {
+            self.order.push_back((born, of));
+        }
+        if self.order.len() > 2 * self.rows.len() + 64 {
+            let rows = &self.rows;
+            self.order.retain(|(born, of)| {
+                let row = &rows[of.slot as usize];
+                row.generation == of.generation && row.born == *born && row.handle.is_some()
+            });
+        }
+    }
+
+    fn free(&mut self, slot: u32) {
+        if let Some(handle) = self.rows.get_mut(slot as usize).and_then(|row| row.handle.take()) {
+            self.cells.free(handle);
+        }
+    }
+
+    pub(super) fn save(&self) -> Result<Vec<u8>, postcard::Error> {
+        let mut cells = Vec::new();
+        self.cells.save(&mut cells);
+        postcard::to_stdvec(&(&self.rows, &self.order, &self.queue, &self.turned_away, cells))
+    }
+
+    pub(super) fn load(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
+        type Saved = (Vec<Row>, VecDeque<(u64, Ref)>, VecDeque<Ref>, TurnedAway, Vec<u8>);
+        let (rows, order, queue, turned_away, cells): Saved =
+            postcard::from_bytes(bytes).map_err(|_| Damaged::of("the standings cannot be read"))?;
+        let n_cells = self.cells.n_cells();
+        let cells = Cells::load(&cells, n_cells)?;
+        let is_sound = queue.len() <= self.queue_max
+            && rows.iter().filter_map(|row| row.handle).all(|handle| cells.holds(handle))
+            && order.iter().map(|(_, of)| of).chain(&queue).all(|of| (of.slot as usize) < rows.len());
+        if !is_sound {
+            return Err(Damaged::of("the standings contradict themselves"));
+        }
+        (self.rows, self.cells, self.order, self.queue, self.turned_away) = (rows, cells, order, queue, turned_away);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refer(slot: u32) -> Ref {
+        Ref { slot, generation: 1 }
+    }
+
+    #[test]
+    fn a_record_waits_once() {
+        let mut standings = Standings::new(100, 2, 16);
+        for slot in 0..4 {
+            standings.begin(refer(slot), u64::from(slot), &Standing::default(), false);
+        }
+        for slot in [0, 0, 1, 1, 2] {
+            standings.enqueue(refer(slot));
+        }
+        assert_eq!((standings.n_queued(), standings.turned_away().n_queued), (2, 1));
+        standings.end(refer(0));
+        assert_eq!((standings.dequeue(), standings.dequeue()), (Some(refer(1)), None));
+        standings.enqueue(refer(1));
+        assert_eq!(standings.n_queued(), 1);
+    }
+
+    #[test]
+    fn what_gives_way_is_counted() {
+        let mut standings = Standings::new(40, 2, 16);
+        for slot in 0..100 {
+            standings.begin(refer(slot), u64::from(slot), &Standing::default(), slot == 0);
+        }
+        let n_kept = (0..100).filter(|&slot| standings.get(refer(slot)).is_some()).count() as u64;
+        assert_eq!(standings.turned_away().n_standings, 100 - n_kept);
+        assert!(n_kept >= 10 && standings.get(refer(99)).is_some(), "{n_kept}");
+        assert!(standings.is_quilt(refer(0)), "the verdict stays in force");
+    }
+
+    #[test]
+    fn saved_and_loaded_it_is_the_same() {
+        let mut standings = Standings::new(60, 5, 16);
+        for slot in 0..30 {
+            standings.begin(
+                refer(slot),
+                u64::from(slot),
+                &Standing { links: vec![slot; 9], ..Standing::default() },
+                slot % 3 == 0,
+            );
+            standings.enqueue(refer(slot));
+        }
+        let mut again = Standings::new(60, 5, 16);
+        again.load(&standings.save().unwrap()).unwrap();
+        assert_eq!(again.save().unwrap(), standings.save().unwrap());
+        assert_eq!(again.get(refer(29)), standings.get(refer(29)));
+    }
+}
