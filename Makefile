@@ -2,7 +2,7 @@
 .PHONY: demo test bench lint help
 
 help:
-	@echo "make demo   sign and compare a small bundled corpus, with explanations"
+	@echo "make demo   run the filter over a small bundled corpus and write a report"
 	@echo "make test   format, lints, documentation, all tests"
 	@echo "make bench  throughput by step, beside references in the same run"
 	@echo "make lint   licences, bans and sources of the dependencies, on top of the lints of make test"
