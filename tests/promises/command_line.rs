@@ -60,7 +60,7 @@ fn an_error_that_nobody_can_read_is_still_an_error() {
 
 #[test]
 fn every_command_has_help_with_examples_and_completions_are_there() {
-    for command in ["sign", "compare", "tune", "lexicon", "config", "completions"] {
+    for command in ["scan", "explain", "sign", "compare", "tune", "lexicon", "config", "completions"] {
         let output = seamripper().args([command, "--help"]).output().unwrap();
         let help = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success() && help.contains("Examples:"), "{command}: {help}");
@@ -69,6 +69,38 @@ fn every_command_has_help_with_examples_and_completions_are_there() {
         let output = seamripper().args(["completions", shell]).output().unwrap();
         assert!(output.status.success() && output.stdout.len() > 1000, "{shell}");
     }
+}
+
+/// The figure is divided to the last table, and the bound on names is said.
+#[test]
+fn the_check_prints_the_memory_plan() {
+    let command = || {
+        let mut command = seamripper();
+        command.env("SEAMRIPPER_STORE__MEMORY", "100000000").args(["config", "check"]);
+        command
+    };
+    let output = command().output().unwrap();
+    let plan: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let tables = plan["tables"].as_array().unwrap();
+    let total: u64 = tables.iter().map(|table| table["bytes"].as_u64().unwrap()).sum();
+    assert!((99_000_000..=100_000_000).contains(&total) && tables.len() == 14, "{plan}");
+    assert!(plan["prototypes_max"].as_u64().unwrap() > 10_000, "{plan}");
+    let names = tables.iter().find(|table| table["name"] == "names, proofs, places").unwrap();
+    assert_eq!((&plan["names_bytes_max"], &plan["url_bytes_max"]), (&names["bytes"], &512.into()));
+    let report = String::from_utf8(command().arg("--report").output().unwrap().stdout).unwrap();
+    assert!(report.contains("gram postings") && report.contains("it holds"), "{report}");
+    assert!(command().arg("--quiet").output().unwrap().stdout.is_empty());
+}
+
+#[test]
+fn contradictions_of_the_store_are_refused_with_both_keys() {
+    let mut command = seamripper();
+    command.env("SEAMRIPPER_MIRROR__BANDS", "40").env("SEAMRIPPER_STORE__MEMORY", "5").args(["config", "check"]);
+    let stderr = stderr_of(&mut command, 2);
+    assert!(
+        stderr.contains("mirror.bands (40) times mirror.rows (4)") && stderr.contains("store.memory (5)"),
+        "{stderr}"
+    );
 }
 
 #[test]

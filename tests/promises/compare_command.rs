@@ -1,5 +1,6 @@
 //! `seamripper compare` says how alike two documents are, and why, to people and to programs.
 
+use super::schemas::Schema;
 use assert_cmd::Command;
 use assert_cmd::assert::Assert;
 use serde_json::Value;
@@ -32,6 +33,59 @@ fn folder(files: &[(&str, &str)]) -> (tempfile::TempDir, Vec<String>) {
     });
     let paths = paths.collect();
     (folder, paths)
+}
+
+#[test]
+fn every_answer_is_valid_by_its_schema() {
+    let schema = Schema::named("comparison");
+    let (_folder, paths) = folder(&[
+        ("empty.html", ""),
+        ("short.html", "<p>Thank you</p>"),
+        ("one.txt", "Plain words have neither a style nor a page frame, and nothing here is an address either."),
+    ]);
+    let demos = [
+        "pages/gazette-hub-gears.html",
+        "pages/gazette-tide-mills.html",
+        "pages/copycat-tide-mills.html",
+        "pages/bait-essay.html",
+        "mails/parcel-1.eml",
+        "mails/list-1.eml",
+    ];
+    let files: Vec<String> = demos.iter().map(|file| demo(file)).chain(paths).collect();
+    let (mut n_copies, mut n_insufficient, mut with_urls) = (0, 0, None);
+    for (index, a) in files.iter().enumerate() {
+        let b = &files[(index + 1) % files.len()];
+        let alone = answer(&[a, b]);
+        schema.check(&format!("{a} {b}"), &alone);
+        n_copies += u32::from(alone["near_copy"] == true);
+        n_insufficient += u32::from(alone["insufficient"]["this"] == true);
+        let named = answer(&[a, b, "--a-url", "https://a.example/x", "--b-url", "https://b.example/x"]);
+        schema.check(&format!("{a} {b}, with URLs"), &named);
+        with_urls = with_urls.or(named["frame"].is_object().then_some(named));
+    }
+    assert!(n_copies > 0 && n_insufficient > 0, "{n_copies} copies and {n_insufficient} too short");
+    let good = with_urls.expect("two of the pages have a frame");
+    assert!(good["url_similarity"].is_number(), "{good}");
+
+    // It is the schema that lets them pass: it refuses what is missing, unknown or of another form.
+    let refused = |pointer: &str, value: Value| {
+        let mut wrong = good.clone();
+        *wrong.pointer_mut(pointer).unwrap() = value;
+        assert!(!schema.accepts(&wrong), "{pointer}");
+    };
+    refused("/views/core/cosine", 1.5.into());
+    refused("/frame/similarity", Value::Null);
+    refused("/a/kind", "mail".into());
+    refused("/style/noise/bins", 64.into());
+    refused("/class", if good["class"].is_null() { "partial".into() } else { Value::Null });
+    for (name, _) in good.as_object().unwrap() {
+        let mut wrong = good.clone();
+        wrong.as_object_mut().unwrap().remove(name);
+        assert!(!schema.accepts(&wrong), "without {name}");
+    }
+    let mut wrong = good.clone();
+    wrong["surprise"] = 1.into();
+    assert!(!schema.accepts(&wrong));
 }
 
 #[test]

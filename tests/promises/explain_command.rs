@@ -1,0 +1,132 @@
+//! `seamripper explain` says why: the verdict of the scan, every score beside its threshold, and the passages.
+
+use assert_cmd::Command;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+const QUILT: &str = "https://creditfixers.example/cred8/a-mirror-plate-for-hazel-bay.html";
+const COPY: &str = "https://bestreads-daily.example/r/7230";
+const HEAD: &str = "https://towpathtimes.example/towpath/a-harvest-with-fabian-thorngren-in-upper-polwick.html";
+
+fn corpus() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("demo/corpus")
+}
+
+fn seamripper(arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("seamripper").unwrap();
+    command.current_dir(corpus()).env("SEAMRIPPER_STORE__MEMORY", "67108864").args(arguments);
+    command
+}
+
+fn stdout(arguments: &[&str]) -> String {
+    String::from_utf8(seamripper(arguments).assert().code(0).get_output().stdout.clone()).unwrap()
+}
+
+fn explained(id: &str, from: &str) -> Value {
+    serde_json::from_str(&stdout(&["explain", id, "--from", from, "--quiet"])).unwrap()
+}
+
+#[test]
+fn the_verdict_is_that_of_the_scan_and_the_passages_are_quoted_from_both_texts() {
+    let scanned = stdout(&["scan", "pages.jsonl", "--quiet"]);
+    let last = |id: &str| {
+        let mut verdicts = scanned.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        verdicts.rfind(|verdict| verdict["id"] == id).unwrap()
+    };
+    let texts: HashMap<String, String> = stdout(&["sign", "--text", "--quiet", "pages.jsonl"])
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .map(|text| (text["id"].as_str().unwrap().to_owned(), text["text"].as_str().unwrap().to_owned()))
+        .collect();
+    let at = |id: &Value, span: &Value| {
+        let [start, end] = [0, 1].map(|end| span[end].as_u64().unwrap() as usize);
+        texts[id.as_str().unwrap()][start..end].to_owned()
+    };
+    for (id, n_shared) in [(QUILT, 7), (COPY, 1)] {
+        let explained = explained(id, "pages.jsonl");
+        assert_eq!(explained["verdict"], last(id));
+        let shared = explained["shared"].as_array().unwrap();
+        assert_eq!(shared.len(), n_shared, "{id}");
+        for with in shared {
+            let passages = with["texts"]["passages"].as_array().unwrap();
+            assert!(!passages.is_empty(), "{id} and {}", with["of"]);
+            for passage in passages {
+                let [here, there] = ["text_here", "text_there"].map(|text| passage[text].as_str().unwrap());
+                assert_eq!(here, at(&id.into(), &passage["here"]));
+                assert_eq!(there, at(&with["of"], &passage["there"]));
+                let words = |text: &str| text.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>().join(" ");
+                assert_eq!(words(here).len(), words(there).len(), "{here} and {there}");
+            }
+        }
+    }
+}
+
+/// What crossed and what did not follows from the two numbers beside it.
+#[test]
+fn every_score_stands_beside_its_threshold() {
+    let explained = explained(QUILT, "pages.jsonl");
+    let scores = explained["scores"].as_array().unwrap();
+    for score in scores {
+        let (value, threshold) = (score["value"].as_f64().unwrap(), score["threshold"].as_f64().unwrap());
+        let is_inclusive = score["inclusive"] == true;
+        assert_eq!(score["crossed"], value > threshold || is_inclusive && value == threshold, "{score}");
+    }
+    let crossed = |setting: &str| scores.iter().find(|score| score["setting"] == setting).unwrap()["crossed"] == true;
+    assert!(crossed("quilt.fraction_min") && crossed("quilt.sources_min") && !crossed("mirror.resemblance_min"));
+}
+
+#[test]
+fn people_read_it_in_words() {
+    let report = stdout(&["explain", COPY, "--from", "pages.jsonl", "--report", "--quiet"]);
+    for words in [
+        &*format!("the text of {HEAD} (copy)"),
+        "found by minhash",
+        "record pages.jsonl#74",
+        "mirror.resemblance_min",
+        "of this document's words stand there",
+        "there",
+    ] {
+        assert!(report.contains(words), "{words}: {report}");
+    }
+    assert!(!report.contains('\u{1b}'), "no colours into a pipe");
+}
+
+#[test]
+fn a_place_is_as_good_as_an_id() {
+    assert_eq!(explained("pages.jsonl#100", "pages.jsonl")["id"], COPY);
+}
+
+#[test]
+fn a_store_tells_what_it_still_knows() {
+    let folder = tempfile::tempdir().unwrap();
+    let pages = folder.path().join("pages.jsonl");
+    std::fs::copy(corpus().join("pages.jsonl"), &pages).unwrap();
+    let store = folder.path().join("seen.store");
+    let [pages_path, store_path] = [&pages, &store].map(|path| path.to_str().unwrap());
+    stdout(&["scan", pages_path, "--store", store_path, "--quiet"]);
+    let with_text = explained(QUILT, store_path);
+    assert_eq!((&with_text["recomputed"], &with_text["text_is_gone"]), (&false.into(), &false.into()));
+    assert_eq!(with_text["verdict"]["classes"], serde_json::json!(["quilt"]));
+    assert_eq!(with_text["shared"].as_array().unwrap().len(), 7);
+    let copy = explained(COPY, store_path);
+    assert_eq!((&copy["record"]["copy_of"], &copy["record"]["group_size"]), (&HEAD.into(), &2.into()));
+
+    std::fs::remove_file(&pages).unwrap();
+    let gone = explained(QUILT, store_path);
+    assert_eq!((&gone["text_is_gone"], &gone["verdict"]), (&true.into(), &with_text["verdict"]));
+    assert!(gone["shared"].as_array().unwrap().iter().all(|shared| shared["texts"].is_null()));
+    let report = stdout(&["explain", QUILT, "--from", store_path, "--report"]);
+    assert!(report.contains("its text is gone"), "{report}");
+}
+
+#[test]
+fn an_unknown_id_ends_with_one_and_what_was_meant() {
+    for from in ["pages.jsonl", "mails.mbox"] {
+        let assert = seamripper(&["explain", &format!("{QUILT}x"), "--from", from]).assert().code(1);
+        let stderr = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+        assert!(stderr.contains("there is no document"), "{stderr}");
+        assert_eq!(stderr.contains(&format!("did you mean {QUILT}\n")), from == "pages.jsonl", "{stderr}");
+        assert!(assert.get_output().stdout.is_empty());
+    }
+}

@@ -1,0 +1,192 @@
+//! The filter is a serial fold: threads, the cut into batches and saving in between never show, bit for bit.
+//!
+//! The stores are so small that groups, leaders, keys and standings give way all the time: whoever died within a batch is
+//! where a difference would hide. The whole state is compared too: what differs there would show later.
+
+use crate::made::{Dice, stream};
+use seamripper::config::{Canonical, Settings};
+use seamripper::pipeline::filter::{Event, Filter};
+use seamripper::store::Arrival;
+use seamripper::verdict::labels::Labels;
+
+pub(crate) fn filter(settings: &Settings) -> Filter {
+    Filter::new(settings, Labels::new(0), 7)
+}
+
+fn line(event: &Event) -> String {
+    match event {
+        Event::Verdict(verdict) => serde_json::to_string(verdict),
+        Event::Cluster(cluster) => serde_json::to_string(cluster),
+    }
+    .unwrap()
+}
+
+/// What was said, and the state after it.
+struct Told {
+    lines: Vec<String>,
+    saved: Vec<u8>,
+}
+
+/// Folds `arrivals` in batches and on threads as `next` says; `true` saves and loads before the batch.
+fn folded(arrivals: &[Arrival], settings: &Settings, mut next: impl FnMut() -> (usize, usize, bool)) -> Told {
+    let (mut filter, mut lines, mut rest) = (self::filter(settings), Vec::new(), arrivals);
+    while !rest.is_empty() {
+        let (n, n_threads, saves) = next();
+        if saves {
+            let saved = filter.save().unwrap();
+            filter = self::filter(settings);
+            filter.load(&saved).unwrap();
+            assert!(filter.save().unwrap() == saved, "what was loaded saves as it was");
+        }
+        let (batch, after) = rest.split_at(n.min(rest.len()));
+        filter.fold(batch, n_threads, |event| lines.push(line(&event)));
+        rest = after;
+    }
+    filter.settle_revisions(|event| lines.push(line(&event)));
+    Told { lines, saved: filter.save().unwrap() }
+}
+
+fn assert_alike(one: &Told, other: &Told, how: &str) {
+    for (number, (a, b)) in one.lines.iter().zip(&other.lines).enumerate() {
+        assert_eq!(a, b, "{how}: event {number}");
+    }
+    assert_eq!(one.lines.len(), other.lines.len(), "{how}");
+    assert!(one.saved == other.saved, "{how}: the states differ");
+}
+
+/// Settings with a store of so many bytes, its queue included.
+fn small(memory: usize) -> Settings {
+    let mut settings = Settings::default();
+    settings.store.memory = memory;
+    settings.revisions.queue_max = 40;
+    settings
+}
+
+/// One setting after the other that makes the fold do something else.
+fn variants() -> Vec<(&'static str, Settings)> {
+    let with = |memory: usize, change: fn(&mut Settings)| {
+        let mut settings = small(memory);
+        change(&mut settings);
+        settings
+    };
+    vec![
+        ("1 MiB", small(1 << 20)),
+        ("a third", small(350_000)),
+        ("almost nothing", small(40_000)),
+        ("hours to live", with(500_000, |settings| settings.store.ttl_hours = 2)),
+        ("the longest is preferred", with(350_000, |settings| settings.mirror.canonical = Canonical::Longest)),
+        (
+            "all kinds together, quilts are sources",
+            with(500_000, |settings| {
+                settings.store.cross_kinds = true;
+                settings.quilt.quilts_are_sources = true;
+                settings.quilt.foreign = false;
+                settings.revisions.per_document = 1;
+                settings.revisions.queue_max = 3;
+            }),
+        ),
+        (
+            "templates by little",
+            with(700_000, |settings| {
+                settings.template.frame_min = 0.3;
+                settings.template.merge_min = 0.4;
+                settings.template.bins_min = 4;
+                settings.template.bins_alone_min = 8;
+            }),
+        ),
+    ]
+}
+
+#[test]
+fn threads_batches_and_snapshots_never_show() {
+    for seed in [11, 12] {
+        let arrivals = stream(seed, 700, &Settings::default());
+        for (name, settings) in variants() {
+            let serial = folded(&arrivals, &settings, || (1, 1, false));
+            let mut dice = Dice::new(seed);
+            for n_threads in [1, 2, 5, 16] {
+                let longest = [4, 40, 200][dice.below(3)];
+                let how = format!("seed {seed}, {name}, {n_threads} threads, batches of 1 to {longest}");
+                let told = folded(&arrivals, &settings, || {
+                    (1 + dice.below(longest), n_threads, dice.below(40) < longest.min(10))
+                });
+                assert_alike(&serial, &told, &how);
+            }
+            let one_batch = folded(&arrivals, &settings, || (arrivals.len(), 3, false));
+            assert_alike(&serial, &one_batch, &format!("seed {seed}, {name}, one batch"));
+        }
+    }
+}
+
+/// The streams above are worth folding: everything that the filter can say is said, and everything gives way.
+#[test]
+fn the_made_streams_hold_everything() {
+    let arrivals = stream(11, 700, &Settings::default());
+    let mut lines = Vec::new();
+    let mut n_gone = [0; 8];
+    for (name, settings) in variants() {
+        let mut filter = filter(&settings);
+        arrivals.chunks(50).for_each(|batch| filter.fold(batch, 2, |event| lines.push(line(&event))));
+        let (census, turned_away) = (filter.census(), filter.judge().turned_away());
+        println!("{name}: {census:?} {turned_away:?}");
+        let gone = census.departures;
+        assert!(gone.n_evicted + gone.n_expired > 100 && gone.n_over_share > 10 && gone.n_replaced > 2, "{gone:?}");
+        assert!(census.oldest_age > 0, "{census:?}");
+        let counts = [gone.n_expired, census.n_leaders_evicted, turned_away.n_standings, turned_away.n_queued];
+        let counts = counts.into_iter().chain(census.n_keys_pushed_out);
+        n_gone.iter_mut().zip(counts).for_each(|(sum, n)| *sum += n);
+    }
+    assert!(n_gone.iter().all(|n| *n > 0), "{n_gone:?}");
+    for (part, n_min) in [
+        ("\"mirror\":{", 300),
+        ("\"quilt\":{", 100),
+        ("\"template\":{", 100),
+        ("\"revision\":1", 50),
+        ("\"recrawl\":\"changed\"", 50),
+        ("\"recrawl\":\"unchanged\"", 50),
+        ("\"outcome\":\"insufficient\"", 50),
+        ("\"expired\":true", 5),
+        ("\"related\":[{", 50),
+    ] {
+        let n = lines.iter().filter(|line| line.contains(part)).count();
+        println!("{n} times {part}");
+        assert!(n >= n_min, "{n} times {part}");
+    }
+}
+
+/// Every table damaged at every few bytes, cut anywhere, and made under other settings.
+#[test]
+fn damaged_and_foreign_filters_are_refused_by_name() {
+    let settings = small(100_000);
+    let mut one = filter(&settings);
+    one.fold(&stream(13, 150, &settings), 2, |_| {});
+    let saved = one.save().unwrap();
+    let mut dice = Dice::new(13);
+    for _ in 0..400 {
+        let (at, bit) = (dice.below(saved.len()), dice.below(8));
+        let mut damaged = saved.clone();
+        damaged[at] ^= 1 << bit;
+        let refusal = filter(&settings).load(&damaged).expect_err("a changed bit is noticed").to_string();
+        assert!(refusal.contains("saved store") || refusal.contains("section"), "byte {at}: {refusal}");
+    }
+    for cut in (0..200).map(|_| dice.below(saved.len())).chain([0, 1, 8, 15, 16, 17, saved.len() - 1]) {
+        let refusal = filter(&settings).load(&saved[..cut]).expect_err("a missing end is noticed").to_string();
+        assert!(refusal.contains("saved store"), "cut at {cut}: {refusal}");
+    }
+    let refusal = |mut other: Filter| other.load(&saved).unwrap_err().to_string();
+    let other_secret = refusal(Filter::new(&settings, Labels::new(0), 8));
+    assert!(other_secret.contains("secret, lexicons and signature settings"), "{other_secret}");
+    for change in [
+        |settings: &mut Settings| settings.store.memory += 1,
+        |settings: &mut Settings| settings.mirror.cosine_min = 0.81,
+        |settings: &mut Settings| settings.quilt.sources_min = 5,
+        |settings: &mut Settings| settings.template.size_min = 6,
+        |settings: &mut Settings| settings.revisions.per_document = 3,
+    ] {
+        let mut other = settings.clone();
+        change(&mut other);
+        let other = refusal(filter(&other));
+        assert!(other.contains("[store], [mirror], [quilt], [template] and [revisions] settings"), "{other}");
+    }
+    filter(&settings).load(&saved).unwrap();
+}

@@ -1,0 +1,331 @@
+//! Small scenes whose right verdicts anybody can tell, made of articles that have nothing else in common.
+
+use super::articles::{page, sentence, sentences};
+use super::corpora::{html_page, raw_mail};
+use super::{Input, folded, is, is_full, judged, share};
+use seamripper::config::Settings;
+use seamripper::verdict::event::{Class, Outcome, Recrawl, Verdict};
+use std::collections::{BTreeSet, HashMap};
+
+/// Folded verdicts by id.
+fn told(inputs: Vec<Input>, settings: &Settings) -> HashMap<String, Verdict> {
+    let verdicts = folded(&judged(inputs, settings));
+    assert!(!verdicts.is_empty(), "nothing was judged");
+    verdicts.into_iter().map(|verdict| (verdict.id.clone(), verdict)).collect()
+}
+
+/// Some sentences as a page under `url`, which is its id too.
+fn at(url: &str, paragraphs: &[String]) -> Input {
+    html_page(url, Some(url), &page("page", paragraphs))
+}
+
+/// A plain mail.
+fn mail(id: &str, from: &str, subject: &str, lines: &[String]) -> Input {
+    let body = lines.join("\r\n");
+    let head = "To: someone@there.example\r\nMIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8";
+    raw_mail(id, format!("From: {from}\r\nSubject: {subject}\r\n{head}\r\n\r\n{body}\r\n").as_bytes())
+}
+
+/// The sources that a verdict names.
+fn sources(verdict: &Verdict) -> BTreeSet<&str> {
+    verdict.quilt.iter().flat_map(|quilt| &quilt.sources).map(|source| source.of.as_str()).collect()
+}
+
+/// Five sentences of each of four articles.
+fn patches(articles: [u64; 4]) -> Vec<String> {
+    articles.into_iter().flat_map(|article| sentences(article, 6..11)).collect()
+}
+
+/// What makes a document of an id (for pages the URL too) and its paragraphs.
+type Maker = fn(&str, &[String]) -> Input;
+
+fn as_mail(id: &str, paragraphs: &[String]) -> Input {
+    let host = id.trim_start_matches("http://").trim_end_matches('/');
+    mail(id, &format!("news@{host}"), "News", paragraphs)
+}
+
+#[test]
+fn a_quilt_of_four_campaigns_is_a_quilt() {
+    let n_copies = if is_full() { 10_000 } else { 200 };
+    for (kind, made) in [("pages", at as Maker), ("mails", as_mail as Maker)] {
+        let id = |campaign: u64, copy: usize| format!("http://host{copy}-of{campaign}.example/");
+        let mut inputs = Vec::new();
+        for copy in 0..n_copies {
+            for campaign in 0..4 {
+                let mut text = sentences(campaign, 0..16);
+                // Each copy has a word of its own.
+                text[0] = format!("Dear {}, {}", super::articles::word(copy as u64 * 7 + campaign), text[0]);
+                inputs.push(made(&id(campaign, copy), &text));
+            }
+        }
+        inputs.push(made("http://quilt.example/", &patches([0, 1, 2, 3])));
+        let verdicts = told(inputs, &Settings::default());
+        let quilt = &verdicts["http://quilt.example/"];
+        assert!(is(quilt, Class::Quilt), "{kind}: {quilt:?}");
+        let heads: Vec<String> = (0..4).map(|campaign| id(campaign, 0)).collect();
+        assert_eq!(sources(quilt), heads.iter().map(String::as_str).collect(), "{kind}");
+        let n_mirrors = verdicts.values().filter(|verdict| is(verdict, Class::Mirror)).count();
+        assert_eq!(n_mirrors, 4 * (n_copies - 1), "{kind}: all but the first of each are copies");
+        let last = verdicts[&id(3, n_copies - 1)].mirror.as_ref().unwrap();
+        assert_eq!((last.of.as_str(), last.size as usize), (heads[3].as_str(), n_copies), "{kind}");
+    }
+}
+
+#[test]
+fn a_home_page_of_its_own_articles_is_no_quilt() {
+    let articles = (0..6).map(|number| at(&format!("http://blog.example/{number}"), &sentences(number, 0..16)));
+    let excerpts: Vec<String> = (0..6).flat_map(|number| sentences(number, 0..4)).collect();
+    let home = at("http://www.blog.example/", &excerpts);
+    let foreign = at("http://thief.example/", &excerpts[..20]);
+    let articles: Vec<Input> = articles.collect();
+    let after = [articles.clone(), vec![home.clone(), foreign.clone()]].concat();
+    let before = [vec![home, foreign], articles].concat();
+    for (order, inputs) in [("after", after), ("before", before)] {
+        let verdicts = told(inputs, &Settings::default());
+        let home = &verdicts["http://www.blog.example/"];
+        assert!(!is(home, Class::Quilt), "{order} its articles: {home:?}");
+        let articles = (0..6).map(|number| &verdicts[&format!("http://blog.example/{number}")]);
+        assert!(articles.into_iter().all(|article| !is(article, Class::Quilt)), "{order}");
+    }
+    let articles = (0..6).map(|number| at(&format!("http://blog.example/{number}"), &sentences(number, 0..16)));
+    let verdicts = told(articles.chain([at("http://thief.example/", &excerpts[..20])]).collect(), &Settings::default());
+    assert!(is(&verdicts["http://thief.example/"], Class::Quilt), "the same on a foreign server is one");
+}
+
+#[test]
+fn five_mirrors_of_one_page_are_mirrors_and_no_quilts() {
+    let url = |number: u32| format!("http://mirror{number}.example/manual.html");
+    let inputs = (0..6).map(|number| at(&url(number), &sentences(1, 0..20))).collect();
+    let verdicts = told(inputs, &Settings::default());
+    assert_eq!(verdicts[&url(0)].classes, [], "the first is the original");
+    for number in 1..6 {
+        let verdict = &verdicts[&url(number)];
+        assert_eq!(verdict.classes.first(), Some(&Class::Mirror), "{verdict:?}");
+        assert!(!is(verdict, Class::Quilt), "{verdict:?}");
+        assert_eq!(verdict.mirror.as_ref().unwrap().of, url(0));
+    }
+}
+
+/// A mail with the markup of one sender's template.
+fn newsletter(id: &str, issue: u64) -> Input {
+    let stories: String = (0..5)
+        .map(|story| {
+            format!(
+                "<tr class=\"story\"><td class=\"picture\"><img src=\"http://img.letter.example/{issue}-{story}.png\" \
+                 alt=\"\" width=\"120\"></td><td class=\"words\"><h2>{}</h2><p style=\"margin:0 0 8px\">{}</p>\
+                 <p><a class=\"more\" href=\"http://letter.example/{issue}/{story}\">more</a></p></td></tr>\r\n",
+                &sentence(issue, story * 10)[..20],
+                sentences(issue, story * 10 + 1..story * 10 + 5).join(" ")
+            )
+        })
+        .collect();
+    let html = format!(
+        "<html><head><meta name=\"viewport\" content=\"width=device-width\"><style>.story{{padding:4px}}</style></head>\
+         <body bgcolor=\"#ffffff\"><table id=\"letter\" width=\"600\" cellpadding=\"0\" cellspacing=\"0\" border=\"0\">\
+         <tr id=\"head\"><td colspan=\"2\"><img src=\"http://img.letter.example/logo.png\" alt=\"Letter\"></td></tr>\r\n\
+         {stories}<tr id=\"foot\"><td colspan=\"2\"><small>You get this since you asked for it. \
+         <a href=\"http://letter.example/off\" title=\"off\">No more</a></small></td></tr></table></body></html>"
+    );
+    let head = "MIME-Version: 1.0\r\nContent-Type: text/html; charset=utf-8";
+    let subject = sentence(issue, 99);
+    let raw = format!("From: Letter <news@letter.example>\r\nSubject: {subject}\r\n{head}\r\n\r\n{html}\r\n");
+    raw_mail(id, raw.as_bytes())
+}
+
+#[test]
+fn newsletters_of_one_template_are_a_template_and_no_mirrors() {
+    let mut inputs: Vec<Input> = (0..12).map(|issue| newsletter(&format!("issue-{issue}"), issue)).collect();
+    inputs.push(newsletter("again", 3));
+    let verdicts = told(inputs, &Settings::default());
+    for issue in 0..12 {
+        let verdict = &verdicts[&format!("issue-{issue}")];
+        assert!(!is(verdict, Class::Mirror) && !is(verdict, Class::Quilt), "{verdict:?}");
+        // The class begins with the fifth.
+        assert_eq!(is(verdict, Class::Template), issue >= 4, "{verdict:?}");
+    }
+    let again = &verdicts["again"];
+    assert_eq!(again.classes, [Class::Mirror, Class::Template], "the same text is a copy: {again:?}");
+    assert_eq!(again.mirror.as_ref().unwrap().of, "issue-3");
+}
+
+#[test]
+fn empty_and_one_line_mails_match_nothing() {
+    let bodies: [&[&str]; 6] = [&[], &[""], &["Thanks!"], &["See attached."], &["ok"], &["  ", " ", ""]];
+    let mut inputs = Vec::new();
+    for (number, body) in bodies.into_iter().enumerate() {
+        for (copy, subject) in ["", "Hello", "Hello"].into_iter().enumerate() {
+            let lines: Vec<String> = body.iter().map(|line| line.to_string()).collect();
+            inputs.push(mail(&format!("{number}-{copy}"), "someone@here.example", subject, &lines));
+        }
+    }
+    let n_sent = inputs.len();
+    let verdicts = told(inputs, &Settings::default());
+    assert_eq!(verdicts.len(), n_sent);
+    for verdict in verdicts.values() {
+        assert_eq!((&verdict.classes[..], verdict.outcome), (&[][..], Outcome::Insufficient), "{verdict:?}");
+        assert!(verdict.mirror.is_none() && verdict.related.is_empty() && verdict.cluster.is_none(), "{verdict:?}");
+    }
+}
+
+#[test]
+fn a_spam_of_nothing_but_the_footer_of_a_list_matches_no_ham_of_it() {
+    let footer = [
+        "_______________________________________________".to_owned(),
+        "Gardeners mailing list".to_owned(),
+        "Gardeners@lists.garden.example".to_owned(),
+        "To change your subscription or leave the list visit".to_owned(),
+        "http://lists.garden.example/mailman/listinfo/gardeners".to_owned(),
+    ];
+    let mut inputs = Vec::new();
+    for number in 0..10 {
+        let lines = [&[sentence(number, 0), sentence(number, 1), String::new()][..], &footer].concat();
+        inputs.push(mail(&format!("ham-{number}"), "member@garden.example", "roses", &lines));
+        // Between the others, so that it meets earlier and later ones.
+        if number % 5 == 4 {
+            inputs.push(mail(
+                &format!("spam-{number}"),
+                "x@junk.example",
+                "",
+                &[&[String::new()][..], &footer].concat(),
+            ));
+        }
+    }
+    let verdicts = told(inputs, &Settings::default());
+    for verdict in verdicts.values() {
+        // Two footers may well be called copies of each other.
+        let of = verdict.mirror.as_ref().map(|mirror| mirror.of.as_str());
+        let is_of_its_kind = of.is_none_or(|of| of.starts_with("spam") && verdict.id.starts_with("spam"));
+        assert!(is_of_its_kind, "{verdict:?}");
+    }
+}
+
+#[test]
+fn a_page_crawled_again_and_again_keeps_its_patches() {
+    let url = |number: u64| format!("http://source{number}.example/");
+    for is_changed in [false, true] {
+        let mut inputs: Vec<Input> = (0..4).map(|number| at(&url(number), &sentences(number, 0..16))).collect();
+        for crawl in 0..50 {
+            let mut text = sentences(0, 0..16);
+            if is_changed {
+                text.push(sentence(1000, crawl));
+            }
+            inputs.push(at(&url(0), &text));
+        }
+        let quilt = at("http://quilt.example/", &patches([0, 1, 2, 3]));
+        inputs.extend(std::iter::repeat_n(quilt, 51));
+        let events = judged(inputs, &Settings::default());
+        let verdicts: HashMap<String, Verdict> =
+            folded(&events).into_iter().map(|verdict| (verdict.id.clone(), verdict)).collect();
+        let quilt = verdicts.get("http://quilt.example/").expect("it was judged");
+        assert!(is(quilt, Class::Quilt), "crawled 51 times, changed {is_changed}: {quilt:?}");
+        let all: Vec<String> = (0..4).map(url).collect();
+        assert_eq!(sources(quilt), all.iter().map(String::as_str).collect(), "changed {is_changed}");
+        assert_eq!(quilt.recrawl, Some(Recrawl::Unchanged));
+        for number in 0..4 {
+            let source = &verdicts[&url(number)];
+            assert_eq!(source.classes, [], "an original stays one, crawled again or not: {source:?}");
+        }
+        let crawls = events.iter().filter(|event| event.id == url(0) && event.revision == 0).skip(1);
+        let expected = if is_changed { Recrawl::Changed } else { Recrawl::Unchanged };
+        let n_right = crawls.filter(|event| event.recrawl == Some(expected)).count();
+        assert_eq!(n_right, 50, "changed {is_changed}");
+    }
+}
+
+/// Of 200 pages of as many domains, the share that is still known after `n_junk` pages that nobody else has, from one
+/// domain or each from its own.
+fn known_after_flood(settings: &Settings, n_junk: usize, is_one_domain: bool) -> f64 {
+    const N_PAGES: usize = 200;
+    let url = |number: usize, copy: &str| format!("http://honest{number}-{copy}.example/");
+    let pages = |copy: &'static str| {
+        (0..N_PAGES).map(move |number| at(&url(number, copy), &sentences(number as u64, 0..12))).collect::<Vec<_>>()
+    };
+    let junk = (0..n_junk).map(|number| {
+        let host = if is_one_domain { "junk.example".to_owned() } else { format!("junk{number}.example") };
+        at(&format!("http://{host}/{number}"), &sentences(1_000_000 + number as u64, 0..12))
+    });
+    let inputs = pages("first").into_iter().chain(junk).chain(pages("second")).collect();
+    let verdicts = told(inputs, settings);
+    let is_known = |number: &usize| {
+        let mirror = verdicts[&url(*number, "second")].mirror.as_ref();
+        mirror.is_some_and(|mirror| mirror.of == url(*number, "first"))
+    };
+    share((0..N_PAGES).filter(is_known).count(), N_PAGES)
+}
+
+#[test]
+fn a_flood_from_one_domain_pushes_nobody_out() {
+    let settings = super::with_memory(8 << 20);
+    let n_junk = if is_full() { 40_000 } else { 12_000 };
+    let [one, many] = [true, false].map(|is_one_domain| known_after_flood(&settings, n_junk, is_one_domain));
+    println!("known after {n_junk} pages of one domain: {one:.3}, of as many domains: {many:.3}");
+    assert!(many < 0.5, "the store is not small enough to tell: {many:.3}");
+    assert!(one >= 0.99, "{one:.3}");
+}
+
+/// An article that four quilts took from looks like a quilt of them: the relation is symmetric.
+#[test]
+fn a_plundered_original_is_no_quilt() {
+    let settings = Settings::default();
+    let original = at("http://plundered.example/", &sentences(900, 0..12));
+    let mut others: Vec<Input> = Vec::new();
+    let mut quilts: Vec<Input> = Vec::new();
+    for taker in 0..4_u64 {
+        let mut text = sentences(900, 3 * taker..3 * taker + 3);
+        for other in 0..4 {
+            let article = 1000 + 10 * taker + other;
+            others.push(at(&format!("http://source{article}.example/"), &sentences(article, 0..10)));
+            text.extend(sentences(article, 2..5));
+        }
+        quilts.push(at(&format!("http://taker{taker}.example/"), &text));
+    }
+    let orders = [
+        [vec![original.clone()], others.clone(), quilts.clone()].concat(),
+        [quilts.clone(), others.clone(), vec![original.clone()]].concat(),
+        [others, quilts, vec![original]].concat(),
+    ];
+    for inputs in orders {
+        let told = told(inputs, &settings);
+        assert!(!is(&told["http://plundered.example/"], Class::Quilt));
+        for taker in 0..4 {
+            let quilt = &told[&format!("http://taker{taker}.example/")];
+            assert!(is(quilt, Class::Quilt) && sources(quilt).contains("http://plundered.example/"));
+        }
+    }
+}
+
+#[test]
+fn revisions_repeat_what_was_said() {
+    let settings = Settings::default();
+    let mut inputs = vec![at("http://early.example/", &patches([1, 2, 3, 4]))];
+    inputs.extend((1..=4).map(|article| at(&format!("http://source{article}.example/"), &sentences(article, 0..10))));
+    let events = judged(inputs, &settings);
+    let mut of_early = events.iter().filter(|verdict| verdict.id == "http://early.example/");
+    let (first, last) = (of_early.next().unwrap(), of_early.next_back().unwrap());
+    assert!(first.classes.is_empty() && first.revision == 0);
+    assert!(is(last, Class::Quilt) && last.revision > 0 && sources(last).len() == 4, "{last:?}");
+    let bare = |verdict: &Verdict| Verdict {
+        revision: 0,
+        classes: Vec::new(),
+        quilt: None,
+        features: None,
+        ..verdict.clone()
+    };
+    assert_eq!(bare(first), bare(last));
+    let words = |verdict: &Verdict| verdict.features.unwrap().n_words;
+    assert_eq!(words(first), words(last));
+}
+
+#[test]
+fn a_part_stays_its_own_head() {
+    let settings = Settings::default();
+    let day = at("http://log.example/2026/05/03", &sentences(1, 0..5));
+    let month: Vec<String> = (1..=5).flat_map(|article| sentences(article, 0..5)).collect();
+    let month = at("http://log.example/2026/05", &month);
+    let copy = at("http://other.example/copy", &sentences(1, 0..5));
+    let told = told(vec![day, month, copy], &settings);
+    let part = told["http://log.example/2026/05"].mirror.as_ref().unwrap();
+    assert_eq!((part.of.as_str(), part.size, part.relation.name()), ("http://log.example/2026/05/03", 1, "archive"));
+    let copy = told["http://other.example/copy"].mirror.as_ref().unwrap();
+    assert_eq!((copy.of.as_str(), copy.size), ("http://log.example/2026/05/03", 2));
+}
