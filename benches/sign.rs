@@ -6,14 +6,17 @@
 //!
 //! `SEAMRIPPER_BENCH_ROUNDS=3 make bench` is a quick look.
 
+#[path = "scan/corpora.rs"]
+mod corpora;
+
+use corpora::{Corpus, corpora};
 use cpu_time::ThreadTime;
 use seamripper::config::Settings;
-use seamripper::document::{Format, Kind, Reader, Record, charset, html};
+use seamripper::document::{Format, Kind, Reader, charset, html};
+use seamripper::pipeline;
 use seamripper::signature::{Signer, keyed::Keys};
 use seamripper::text::Cutter;
-use seamripper::{corpus, pipeline};
 use std::hint::black_box;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// As in the binary.
@@ -24,59 +27,8 @@ fn main() {
     let rounds = std::env::var("SEAMRIPPER_BENCH_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(10);
     println!("one core, thread CPU time, {rounds} rounds: median (and range)\n");
     for corpus in corpora() {
-        assert!(!corpus.records.is_empty(), "{}: nothing to measure", corpus.name);
         measure(&corpus, rounds);
     }
-}
-
-/// Documents to measure with.
-struct Corpus {
-    name: &'static str,
-    records: Vec<Record>,
-}
-
-fn corpora() -> Vec<Corpus> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let data = std::env::var_os("SEAMRIPPER_DATA").map_or_else(|| root.join("../shared/data"), PathBuf::from);
-    if !data.is_dir() {
-        return vec![
-            Corpus { name: "bundled pages", records: records(&root.join("demo/pages"), 1) },
-            Corpus { name: "bundled mails", records: records(&root.join("demo/mails"), 1) },
-        ];
-    }
-    vec![
-        Corpus { name: "documentation pages", records: records(&data.join("html_generators/pages.jsonl.zst"), 8) },
-        Corpus { name: "web pages", records: records(&data.join("html_web/pages.jsonl.zst"), 5) },
-        Corpus { name: "mails", records: records(&data.join("mail_spamassassin/mails.tar.zst"), 1) },
-    ]
-}
-
-/// Every `step`th document of a file, its envelope opened: what is measured is a raw page or mail.
-fn records(path: &Path, step: usize) -> Vec<Record> {
-    let settings = Settings::default();
-    let mut records = Vec::new();
-    let mut n = 0;
-    corpus::read(&[path.to_path_buf()], &corpus::Options::default(), &settings.limits, &mut |entry| {
-        let entry = entry.unwrap_or_else(|trouble| panic!("{trouble}"));
-        if n % step == 0 {
-            records.push(opened(entry.record, &settings));
-        }
-        n += 1;
-        std::ops::ControlFlow::Continue(())
-    });
-    records
-}
-
-fn opened(record: Record, settings: &Settings) -> Record {
-    use seamripper::document::envelope;
-    let (open, format): (fn(&[u8], &_, &_) -> _, _) = match record.format {
-        Format::PageEnvelope => (envelope::open_page, Format::Page),
-        Format::MailEnvelope => (envelope::open_mail, Format::Mail),
-        Format::Page | Format::Mail => return record,
-    };
-    let envelope::Opened { body, carrier } =
-        open(&record.body, &record.carrier, &settings.limits).expect("an envelope");
-    Record { format, body, carrier }
 }
 
 /// What one step took in a round.

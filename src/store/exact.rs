@@ -25,7 +25,7 @@ impl Store {
         let mut id_keys = Vec::with_capacity(batch.len());
         for (number, arrival) in batch.iter().enumerate() {
             let keys = self.settler.keys(arrival);
-            id_keys.push(keys.id());
+            id_keys.push(keys.id);
             all.push(self.settler.settle(arrival, &keys));
             tell(number + 1);
         }

@@ -17,13 +17,12 @@ const TAG_SHIFT: u32 = 40;
 /// Which prototypes have a key.
 pub struct Index {
     lines: Lines,
-    n_pushed_out: u64,
 }
 
 impl Index {
     /// An empty index in `n_bytes`.
     pub fn new(n_bytes: usize) -> Self {
-        Self { lines: Lines::new(n_bytes), n_pushed_out: 0 }
+        Self { lines: Lines::new(n_bytes) }
     }
 
     /// Asks for the line of `key`.
@@ -61,11 +60,10 @@ impl Index {
             None if len < WORDS => len,
             None => WORDS - 1,
         };
-        if end < len && (leaves.is_none() || n_same >= per_key_max) {
-            self.n_pushed_out += 1;
-        }
+        let is_loss = end < len && (leaves.is_none() || n_same >= per_key_max);
         line.copy_within(..end, 1);
         line[0] = tag(key) << TAG_SHIFT | of.packed();
+        self.lines.n_pushed_out += u64::from(is_loss);
     }
 
     /// Bytes of all entries, dead or alive.
@@ -76,18 +74,15 @@ impl Index {
 
     /// Entries that were pushed out, alive or over the number of their key.
     pub(super) fn n_pushed_out(&self) -> u64 {
-        self.n_pushed_out
+        self.lines.n_pushed_out
     }
 
     pub(super) fn save(&self, out: &mut Vec<u8>) {
-        out.extend(self.n_pushed_out.to_le_bytes());
         self.lines.save(out);
     }
 
     pub(super) fn load(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
-        let (count, lines) = bytes.split_first_chunk().ok_or(Damaged::of("an index is cut off"))?;
-        self.n_pushed_out = u64::from_le_bytes(*count);
-        self.lines.load(lines)
+        self.lines.load(bytes)
     }
 
     fn line(&self, key: u64) -> &Line {

@@ -17,6 +17,8 @@ pub(super) struct Lines {
     /// Words before the first aligned one.
     start: usize,
     n: usize,
+    /// Entries that were pushed out of full lines.
+    pub(super) n_pushed_out: u64,
 }
 
 impl Lines {
@@ -26,7 +28,7 @@ impl Lines {
         // Zeroed by the system on demand: an empty table costs address space alone.
         let words = vec![0_u64; n * WORDS + WORDS - 1];
         let start = words.as_ptr().align_offset(LINE_BYTES).min(WORDS - 1);
-        Self { words, start, n }
+        Self { words, start, n, n_pushed_out: 0 }
     }
 
     /// The number of the line that `key` belongs to: its upper bits, scaled.
@@ -57,12 +59,15 @@ impl Lines {
     }
 
     pub(super) fn save(&self, out: &mut Vec<u8>) {
+        out.extend(self.n_pushed_out.to_le_bytes());
         let words = &self.words[self.start..self.start + self.n * WORDS];
         out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
     }
 
     /// The lines that [`Lines::save`] has written, if they are as many as in `self`.
     pub(super) fn load(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
+        let (count, bytes) = bytes.split_first_chunk().ok_or(Damaged::of("a table is cut off"))?;
+        self.n_pushed_out = u64::from_le_bytes(*count);
         let (words, rest) = bytes.as_chunks();
         if words.len() != self.n * WORDS || !rest.is_empty() {
             return Err(Damaged::of("a table has another size"));

@@ -63,13 +63,12 @@ fn packed(postings: &[Posting; POSTINGS]) -> Line {
 /// Which heads hold a key.
 pub struct Postings {
     lines: Lines,
-    n_pushed_out: u64,
 }
 
 impl Postings {
     /// Empty postings in `n_bytes`.
     pub fn new(n_bytes: usize) -> Self {
-        Self { lines: Lines::new(n_bytes), n_pushed_out: 0 }
+        Self { lines: Lines::new(n_bytes) }
     }
 
     /// Asks for the line of `key`.
@@ -110,13 +109,13 @@ impl Postings {
         for posting in postings.iter_mut().filter(|posting| same(posting)) {
             posting.slot_count = posting.slot_count & !0xFF | u32::from(count);
         }
+        let mut is_loss = false;
         if n_live < per_key_max {
             let free = postings.iter().position(|posting| posting.is_none());
             let dead = || postings.iter().rposition(|posting| !is_live(posting.of()));
-            let end = free.or_else(dead).unwrap_or_else(|| {
-                self.n_pushed_out += 1;
-                POSTINGS - 1
-            });
+            let place = free.or_else(dead);
+            is_loss = place.is_none();
+            let end = place.unwrap_or(POSTINGS - 1);
             postings.copy_within(..end, 1);
             postings[0] = Posting {
                 tag: key as u32,
@@ -125,22 +124,20 @@ impl Postings {
             };
         }
         *line = packed(&postings);
+        self.lines.n_pushed_out += u64::from(is_loss);
     }
 
     /// Live postings that were pushed out.
     pub(super) fn n_pushed_out(&self) -> u64 {
-        self.n_pushed_out
+        self.lines.n_pushed_out
     }
 
     pub(super) fn save(&self, out: &mut Vec<u8>) {
-        out.extend(self.n_pushed_out.to_le_bytes());
         self.lines.save(out);
     }
 
     pub(super) fn load(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
-        let (count, lines) = bytes.split_first_chunk().ok_or(Damaged::of("postings are cut off"))?;
-        self.n_pushed_out = u64::from_le_bytes(*count);
-        self.lines.load(lines)
+        self.lines.load(bytes)
     }
 }
 

@@ -10,6 +10,7 @@
 //! - Up to [`TERMS_MAX`] terms the cosine is that of the whole bags. (`the_cosine_is_exact_for_ordinary_mails`)
 //! - Nothing is like a text without a core. (`footers_alone_are_not_alike`)
 
+use crate::config::MirrorSettings;
 use crate::document::Kind;
 use crate::signature::minhash::{MinHash, SLOTS};
 use crate::signature::{Signatures, View};
@@ -140,6 +141,17 @@ impl Proof {
                 (kept.len() == len).then_some(Self::Terms(Terms { n, kept, is_sample: head[0] != 0 }))
             }
             _ => None,
+        }
+    }
+}
+
+impl MirrorSettings {
+    /// Whether the likeness is that of a copy.
+    pub(in crate::store) fn is_copy(&self, proof: &Proof, likeness: Likeness, unspaced: bool) -> bool {
+        match proof {
+            Proof::Terms(_) => likeness.score >= self.cosine_min && likeness.core >= self.core_cosine_min,
+            Proof::Shingles(_) if unspaced => likeness.score >= self.resemblance_min_unspaced,
+            Proof::Shingles(_) => likeness.score >= self.resemblance_min,
         }
     }
 }

@@ -16,17 +16,16 @@
 use super::Damaged;
 use super::card::Card;
 use super::cells::{Cells, Handle};
+use super::order::{Ends, Link, push, remove};
 use super::prefetch::prefetch;
 use super::proof::Proof;
-use super::reference::{Ref, next};
+use super::reference::{NONE, Ref, next};
 use super::spread::Spread;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// Further prototypes of a group.
 pub(super) const FURTHER_MAX: usize = 3;
-/// No slot.
-const NONE: u32 = u32::MAX;
 
 /// Who a document belongs to: hashes of its registered domain and address, 0 where unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,33 +72,6 @@ pub(super) struct Prototype {
     /// The longest member, where the preferred copy is that one.
     pub(super) longest_words: u32,
     longest: Option<Handle>,
-}
-
-/// A place in a doubly linked list of slots.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Link {
-    older: u32,
-    newer: u32,
-}
-
-impl Default for Link {
-    fn default() -> Self {
-        Self { older: NONE, newer: NONE }
-    }
-}
-
-/// The ends of such a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Ends {
-    oldest: u32,
-    newest: u32,
-    n: u32,
-}
-
-impl Default for Ends {
-    fn default() -> Self {
-        Self { oldest: NONE, newest: NONE, n: 0 }
-    }
 }
 
 /// What a new record is made from.
@@ -551,29 +523,6 @@ fn blob(newcomer: &Newcomer<'_>, bytes: &mut Vec<u8>) -> u32 {
     let n_proof = bytes.len() as u32;
     newcomer.card.write(bytes);
     n_proof
-}
-
-fn push(slots: &mut [Prototype], ends: &mut Ends, slot: u32, link: fn(&mut Prototype) -> &mut Link) {
-    *link(&mut slots[slot as usize]) = Link { older: ends.newest, newer: NONE };
-    match ends.newest {
-        NONE => ends.oldest = slot,
-        newest => link(&mut slots[newest as usize]).newer = slot,
-    }
-    ends.newest = slot;
-    ends.n += 1;
-}
-
-fn remove(slots: &mut [Prototype], ends: &mut Ends, slot: u32, link: fn(&mut Prototype) -> &mut Link) {
-    let Link { older, newer } = std::mem::take(link(&mut slots[slot as usize]));
-    match older {
-        NONE => ends.oldest = newer,
-        older => link(&mut slots[older as usize]).newer = newer,
-    }
-    match newer {
-        NONE => ends.newest = older,
-        newer => link(&mut slots[newer as usize]).older = older,
-    }
-    ends.n -= 1;
 }
 
 #[cfg(test)]

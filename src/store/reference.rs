@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 /// Slots that a [`Ref`] can tell apart.
 pub(super) const SLOTS_MAX: usize = 1 << 24;
 
+/// No slot.
+pub(super) const NONE: u32 = u32::MAX;
+
 /// A stored document. It is dead as soon as its slot has another generation: whoever holds a reference finds out by
 /// asking, so that a document goes whole, without lists of the keys that lead to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -14,17 +14,18 @@ use super::card::Card;
 use super::clusters::{Clusters, Member, Styled};
 use super::exhaustive::Exhaustive;
 use super::index::Index;
+use super::keys::{SettleKeys, id_key};
 use super::look::{Look, Resemblance};
 use super::plan::Plan;
 use super::proof::{Likeness, Proof};
 use super::prototypes::{Departures, Newcomer, Prototypes, Server};
 use super::reference::Ref;
 use super::seen::{self, Seen, Sighting};
-use super::{Arrival, Damaged, MirrorBytes, exhaustive, salt};
+use super::settled::{Joined, Known, Settled};
+use super::{Arrival, Damaged, MirrorBytes, exhaustive};
 use crate::config::{Canonical, MirrorSettings, Settings, StoreSettings};
 use crate::document::Kind;
 use crate::signature::keyed::{Keys, mix};
-use crate::signature::{Outcome, Signatures};
 use crate::verdict::event::{ClusterEvent, Recrawl, Signal};
 use crate::verdict::url_similarity::{Denominator, UrlSimilarity};
 use serde::{Deserialize, Serialize};
@@ -36,61 +37,6 @@ const PER_FRAME_KEY_MAX: usize = 6;
 const PER_STYLE_KEY_MAX: usize = 6;
 /// Grams of a document that are kept and weighed. Winnowed, these are about 50,000 words.
 pub(super) const GRAMS_MAX: usize = 8192;
-
-/// What settle says of a document.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Settled {
-    /// Its number in the fold.
-    pub position: u64,
-    /// Whether its id was seen before.
-    pub recrawl: Option<Recrawl>,
-    /// The head of its group, which may be itself.
-    pub head: Option<Ref>,
-    /// Whether it is a new head, which learns keys in weigh.
-    pub learns: bool,
-    /// Whose copy it is.
-    pub joined: Option<Joined>,
-    /// Its group's size and domains.
-    pub group: (u32, u32),
-    /// The best likeness that was compared, enough or not.
-    pub likeness: f64,
-    /// Keys in common with live prototypes, by I-Match and by minhash.
-    pub n_common: (u32, u32),
-    /// Who it belongs to.
-    pub server: Server,
-    /// Its style.
-    pub styled: Styled,
-}
-
-/// Whose copy a document is.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Joined {
-    /// The head, as it says of itself.
-    pub card: Card,
-    /// How alike it is to the head.
-    pub likeness: f64,
-    /// In which view.
-    pub view: crate::verdict::event::TextView,
-    /// The keys that found the group.
-    pub signals: Vec<Signal>,
-    /// The preferred copy.
-    pub canonical: String,
-    /// How alike the URLs of the two are.
-    pub url: Option<UrlSimilarity>,
-}
-
-/// What the store still knows of a document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Known {
-    /// Page or mail.
-    pub kind: Kind,
-    /// Its own record, which copies near to their head have not.
-    pub own: Option<Ref>,
-    /// The head of its group, which may be itself; `None` where the group has gone, or it never had one.
-    pub head: Option<Ref>,
-    /// The size and the domains of the group.
-    pub group: (u32, u32),
-}
 
 /// A candidate with its common keys.
 #[derive(Clone, Copy)]
@@ -133,24 +79,6 @@ pub(super) struct Settler {
 struct Clock {
     position: u64,
     now_ms: Option<i64>,
-}
-
-/// Keys of one document in settle.
-pub(super) struct SettleKeys {
-    id: u64,
-    digests: Vec<u64>,
-    imatch: Vec<u64>,
-    minhash: Vec<u64>,
-    look: Option<Look>,
-    frames: Vec<u64>,
-    styles: Vec<u64>,
-}
-
-impl SettleKeys {
-    /// That of its id.
-    pub(super) fn id(&self) -> u64 {
-        self.id
-    }
 }
 
 impl Settler {
@@ -197,48 +125,7 @@ impl Settler {
 
     /// The keys of `arrival`; their lines are asked for.
     pub(super) fn keys(&self, arrival: &Arrival) -> SettleKeys {
-        let signatures = &arrival.signatures;
-        let salt = salt(signatures.kind, self.store.cross_kinds);
-        let look = look(signatures);
-        let mut keys = SettleKeys {
-            id: id_key(&arrival.id, signatures.kind),
-            digests: Vec::new(),
-            imatch: Vec::new(),
-            minhash: Vec::new(),
-            look: None,
-            frames: Vec::new(),
-            styles: Vec::new(),
-        };
-        let views = [Some(&signatures.shown), signatures.core.as_ref(), signatures.full.as_ref()];
-        for view in views.into_iter().flatten() {
-            keys.digests.extend(view.digest.map(|digest| mix(digest as u64 ^ salt, TEXT)));
-        }
-        let mirror = &self.mirror;
-        let shingles = signatures.shown_shingles.as_ref().or(signatures.shingles.as_ref());
-        match (signatures.kind, shingles) {
-            // Pages are compared by their shingles, and found by them: terms of one trade are shared by too many.
-            (Kind::Page, Some(shingles)) => {
-                let bands = shingles.bands(mirror.page_bands.get(), mirror.page_rows.get());
-                keys.minhash.extend(bands.map(|band| mix(band ^ salt, TEXT)));
-            }
-            _ => {
-                for minhash in views.into_iter().flatten().filter_map(|view| view.minhash.as_ref()) {
-                    let bands = minhash.bands(mirror.bands.get(), mirror.rows.get());
-                    keys.minhash.extend(bands.map(|band| mix(band ^ salt, TEXT)));
-                }
-            }
-        }
-        if let Some(imatch) = &signatures.imatch {
-            let coordinates = imatch.coordinates.iter().zip(0_u64..);
-            keys.imatch.extend(coordinates.filter_map(|(coordinate, copy)| {
-                coordinate.map(|bits| mix(mix(bits ^ salt, copy ^ imatch.lexicon.0), TEXT))
-            }));
-        }
-        if let Some(look) = &look {
-            look.frame_keys(salt, |key| keys.frames.push(key));
-            look.style_keys(salt, |key| keys.styles.push(key));
-        }
-        keys.look = look;
+        let keys = SettleKeys::of(arrival, &self.mirror, self.store.cross_kinds);
         self.seen.prefetch(keys.id);
         for (index, keys) in self.indexes(&keys) {
             keys.iter().for_each(|&key| index.prefetch(key));
@@ -715,27 +602,6 @@ impl<'a> Arriving<'a> {
     }
 }
 
-impl MirrorSettings {
-    /// Whether the likeness is that of a copy.
-    pub(super) fn is_copy(&self, proof: &Proof, likeness: Likeness, unspaced: bool) -> bool {
-        match proof {
-            Proof::Terms(_) => likeness.score >= self.cosine_min && likeness.core >= self.core_cosine_min,
-            Proof::Shingles(_) if unspaced => likeness.score >= self.resemblance_min_unspaced,
-            Proof::Shingles(_) => likeness.score >= self.resemblance_min,
-        }
-    }
-}
-
-fn id_key(id: &str, kind: Kind) -> u64 {
-    xxh3_64_with_seed(id.as_bytes(), kind as u64)
-}
-
-/// A page too short to judge by its text can still be of a template; a mail of one line is nothing.
-fn look(signatures: &Signatures) -> Option<Look> {
-    let is_nothing = signatures.kind == Kind::Email && signatures.outcome == Outcome::Insufficient;
-    if is_nothing { None } else { Look::of(signatures) }
-}
-
 fn add(candidates: &mut Vec<Candidate>, of: Ref, signal: u8) {
     match candidates.iter_mut().find(|candidate| candidate.of == of) {
         Some(candidate) => {
@@ -754,9 +620,6 @@ fn names(signals: u8) -> Vec<Signal> {
 fn hours_ms(hours: u64) -> i64 {
     i64::try_from(hours.saturating_mul(3_600_000)).unwrap_or(i64::MAX)
 }
-
-/// Keeps keys of texts apart from every other use of the mixer; any odd number would do.
-const TEXT: u64 = 0xD6E8_FEB8_6659_FD93;
 
 #[cfg(test)]
 mod tests {

@@ -13,7 +13,7 @@ use super::plan::Plan;
 use super::postings::Postings;
 use super::prototypes::Prototypes;
 use super::reference::Ref;
-use super::settle::Settled;
+use super::settled::Settled;
 use super::vocabulary::Vocabulary;
 use super::{Arrival, Damaged, salt};
 use crate::config::Settings;

@@ -83,6 +83,33 @@ pub struct Verdict {
     pub features: Option<Features>,
 }
 
+impl Verdict {
+    /// A verdict that says nothing yet of the document `id`.
+    pub fn bare(id: String, kind: Option<Kind>, source: Source, outcome: Outcome) -> Self {
+        Self {
+            schema: SCHEMA,
+            id,
+            kind,
+            url: None,
+            domain: None,
+            source,
+            revision: 0,
+            outcome,
+            reason: None,
+            truncated: false,
+            recrawl: None,
+            classes: Vec::new(),
+            cluster: None,
+            mirror: None,
+            quilt: None,
+            template: None,
+            related: Vec::new(),
+            labels: Vec::new(),
+            features: None,
+        }
+    }
+}
+
 /// Whether a record was judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

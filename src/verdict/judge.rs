@@ -380,25 +380,5 @@ pub fn rejected(
     source: super::event::Source,
     reason: &str,
 ) -> Verdict {
-    Verdict {
-        schema: SCHEMA,
-        id,
-        kind,
-        url,
-        domain: None,
-        source,
-        revision: 0,
-        outcome: Outcome::Rejected,
-        reason: Some(reason.to_owned()),
-        truncated: false,
-        recrawl: None,
-        classes: Vec::new(),
-        cluster: None,
-        mirror: None,
-        quilt: None,
-        template: None,
-        related: Vec::new(),
-        labels: Vec::new(),
-        features: None,
-    }
+    Verdict { url, reason: Some(reason.to_owned()), ..Verdict::bare(id, kind, source, Outcome::Rejected) }
 }

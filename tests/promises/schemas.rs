@@ -186,27 +186,8 @@ const VIAS: [Via; 4] = [Via::Document, Via::Mirror, Via::Template, Via::Domain];
 
 /// An original, with nothing that can be left out.
 fn least(kind: Kind) -> Verdict {
-    Verdict {
-        schema: SCHEMA,
-        id: "a".to_owned(),
-        kind: Some(kind),
-        url: None,
-        domain: None,
-        source: Source { topic: "crawl.warc".into(), partition: 0, offset: 0, time: None },
-        revision: 0,
-        outcome: Outcome::Judged,
-        reason: None,
-        truncated: false,
-        recrawl: None,
-        classes: Vec::new(),
-        cluster: None,
-        mirror: None,
-        quilt: None,
-        template: None,
-        related: Vec::new(),
-        labels: Vec::new(),
-        features: None,
-    }
+    let source = Source { topic: "crawl.warc".into(), partition: 0, offset: 0, time: None };
+    Verdict::bare("a".to_owned(), Some(kind), source, Outcome::Judged)
 }
 
 /// A page of all classes, with everything there is; `n` chooses among the words and the borders of the numbers.

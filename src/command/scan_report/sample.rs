@@ -8,27 +8,7 @@ use crate::verdict::event::{
 use crate::verdict::relation::{Direction, Relation};
 
 pub(super) fn original(id: &str) -> Verdict {
-    Verdict {
-        schema: SCHEMA,
-        id: id.to_owned(),
-        kind: Some(Kind::Page),
-        url: None,
-        domain: None,
-        source: Source::default(),
-        revision: 0,
-        outcome: Outcome::Judged,
-        reason: None,
-        truncated: false,
-        recrawl: None,
-        classes: Vec::new(),
-        cluster: None,
-        mirror: None,
-        quilt: None,
-        template: None,
-        related: Vec::new(),
-        labels: Vec::new(),
-        features: None,
-    }
+    Verdict::bare(id.to_owned(), Some(Kind::Page), Source::default(), Outcome::Judged)
 }
 
 pub(super) fn mirror_of(id: &str, of: &str, resemblance: f64) -> Verdict {

@@ -239,32 +239,12 @@ pub(crate) fn assert_complete(ids: impl IntoIterator<Item = String>, verdicts: &
 pub(crate) mod made {
     use super::*;
     use seamripper::document::{Kind, Span};
-    use seamripper::verdict::event::{Mirror, Outcome, Quilt, QuiltKind, QuiltSource, SCHEMA, Source, TextView};
+    use seamripper::verdict::event::{Mirror, Outcome, Quilt, QuiltKind, QuiltSource, Source, TextView};
     use seamripper::verdict::relation::Direction;
 
     /// An original.
     pub(crate) fn original(id: &str) -> Verdict {
-        Verdict {
-            schema: SCHEMA,
-            id: id.into(),
-            kind: Some(Kind::Page),
-            url: None,
-            domain: None,
-            source: Source::default(),
-            revision: 0,
-            outcome: Outcome::Judged,
-            reason: None,
-            truncated: false,
-            recrawl: None,
-            classes: Vec::new(),
-            cluster: None,
-            mirror: None,
-            quilt: None,
-            template: None,
-            related: Vec::new(),
-            labels: Vec::new(),
-            features: None,
-        }
+        Verdict::bare(id.into(), Some(Kind::Page), Source::default(), Outcome::Judged)
     }
 
     /// A copy.
