@@ -10,12 +10,11 @@
 //! - A cluster goes with its last leader. (`a_cluster_goes_with_its_last_leader`)
 
 use super::Damaged;
+use super::cluster::{Cluster, ClusterState, Member, id, name};
 use super::look::{Look, Resemblance};
 use super::reference::{Ref, next};
-use super::spread::Spread;
 use crate::config::TemplateSettings;
-use crate::document::Kind;
-use crate::verdict::event::{ClusterEvent, SCHEMA, TemplateKind};
+use crate::verdict::event::ClusterEvent;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, VecDeque};
 
@@ -43,42 +42,6 @@ pub(super) struct Leader {
     domain: u64,
 }
 
-/// A cluster of pages.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Cluster {
-    is_live: bool,
-    id: u64,
-    born: u64,
-    kind: Kind,
-    leaders: Vec<u32>,
-    is_merged: bool,
-    size: u32,
-    /// Of the members after the first.
-    similarities: f64,
-    domains: Spread<128>,
-    n_linked: u32,
-    n_copies: u32,
-    n_mirrors: u32,
-    announced: Option<(u32, u32, TemplateKind)>,
-}
-
-/// What a page brings for its cluster beside its look.
-#[derive(Clone, Copy)]
-pub(super) struct Member<'a> {
-    pub(super) position: u64,
-    pub(super) now_ms: i64,
-    pub(super) kind: Kind,
-    pub(super) id_key: u64,
-    pub(super) id: &'a str,
-    pub(super) domain: u64,
-    pub(super) link_domains: &'a [u64],
-    /// Whether its text is a copy, and under a similar URL.
-    pub(super) is_copy: bool,
-    pub(super) is_mirror: bool,
-    /// Whether it was a member before.
-    pub(super) is_known: bool,
-}
-
 /// Where a page has come to be.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Styled {
@@ -86,31 +49,6 @@ pub struct Styled {
     pub cluster: Option<ClusterState>,
     /// How much it looks like the leader that it joined, or that came nearest.
     pub resemblance: Resemblance,
-}
-
-/// A cluster as it was when a page came.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ClusterState {
-    /// Its id as a number.
-    pub id: u64,
-    /// Members.
-    pub size: u32,
-    /// Their domains.
-    pub domains: u32,
-    /// What sort of template.
-    pub kind: TemplateKind,
-    /// The share of members that link to another's domain.
-    pub linked: f64,
-}
-
-/// A cluster's id as it is published.
-pub fn name(id: u64) -> String {
-    format!("t-{id:016x}")
-}
-
-/// The id of the cluster that the document with the key `id_key` begins at the position `born`.
-pub(super) fn id(id_key: u64, born: u64) -> u64 {
-    crate::signature::keyed::mix(id_key, born)
 }
 
 /// Style leaders and their clusters.
@@ -210,7 +148,7 @@ impl Clusters {
         }
         self.touch(best.slot, member);
         if !member.is_known {
-            self.join(cluster, member, resemblance);
+            self.clusters[cluster as usize].join(member, resemblance);
         }
         let found = &self.clusters[cluster as usize];
         let leads = resemblance.score < self.settings.leader_below
@@ -277,25 +215,7 @@ impl Clusters {
         if leader.cluster != NONE {
             return leader.cluster;
         }
-        let mut domains = Spread::default();
-        if leader.domain != 0 {
-            domains.add(leader.domain);
-        }
-        let cluster = Cluster {
-            is_live: true,
-            id: id(leader.id_key, leader.born),
-            born: leader.born,
-            kind: member.kind,
-            leaders: vec![slot],
-            is_merged: false,
-            size: 1,
-            similarities: 0.0,
-            domains,
-            n_linked: 0,
-            n_copies: 0,
-            n_mirrors: 0,
-            announced: None,
-        };
+        let cluster = Cluster::new(id(leader.id_key, leader.born), leader.born, member.kind, slot, leader.domain);
         let number = match self.free_clusters.pop() {
             Some(number) => {
                 self.clusters[number as usize] = cluster;
@@ -310,35 +230,13 @@ impl Clusters {
         number
     }
 
-    fn join(&mut self, cluster: u32, member: Member<'_>, resemblance: Resemblance) {
-        let cluster = &mut self.clusters[cluster as usize];
-        let is_linked = member
-            .link_domains
-            .iter()
-            .any(|&domain| domain != member.domain && cluster.domains.contains(domain) == Some(true));
-        cluster.size = cluster.size.saturating_add(1);
-        cluster.similarities += resemblance.frame.max(resemblance.style);
-        cluster.n_linked += u32::from(is_linked);
-        cluster.n_copies += u32::from(member.is_copy);
-        cluster.n_mirrors += u32::from(member.is_mirror);
-        if member.domain != 0 {
-            cluster.domains.add(member.domain);
-        }
-    }
-
     /// Makes two clusters one and returns it: the older.
     fn merge(&mut self, a: u32, b: u32, position: u64) -> u32 {
         let key = |number: u32| (self.clusters[number as usize].born, number);
         let (older, younger) = if key(a) <= key(b) { (a, b) } else { (b, a) };
         let gone = self.clusters[younger as usize].clone();
         let stays = &mut self.clusters[older as usize];
-        stays.size = stays.size.saturating_add(gone.size);
-        stays.similarities += gone.similarities;
-        stays.domains.merge(&gone.domains);
-        stays.n_linked += gone.n_linked;
-        stays.n_copies += gone.n_copies;
-        stays.n_mirrors += gone.n_mirrors;
-        stays.is_merged = true;
+        stays.absorb(&gone);
         let mut leaders = [&stays.leaders[..], &gone.leaders].concat();
         leaders.sort_by_key(|&slot| (self.leaders[slot as usize].born, slot));
         let dropped = leaders.split_off(leaders.len().min(LEADERS_MAX));
@@ -451,28 +349,13 @@ impl Clusters {
         self.free_leaders.push(slot);
     }
 
-    fn state(&self, cluster: u32) -> ClusterState {
-        let cluster = &self.clusters[cluster as usize];
-        ClusterState {
-            id: cluster.id,
-            size: cluster.size,
-            domains: cluster.domains.count(),
-            kind: self.kind(cluster),
-            linked: share(cluster.n_linked, cluster.size),
-        }
+    fn state(&self, number: u32) -> ClusterState {
+        self.clusters[number as usize].state(&self.settings)
     }
 
-    /// The first member has no one to be a copy of or to link to: it is left out of the shares.
-    fn kind(&self, cluster: &Cluster) -> TemplateKind {
-        let n = cluster.size.saturating_sub(1);
-        let several_domains = cluster.domains.count() >= 2;
-        match () {
-            () if several_domains && share(cluster.n_copies, n) >= self.settings.copies_min => {
-                if 2 * cluster.n_mirrors >= cluster.n_copies { TemplateKind::Mirror } else { TemplateKind::CopyPaste }
-            }
-            () if several_domains && share(cluster.n_linked, n) >= self.settings.linked_min => TemplateKind::LinkFarm,
-            () => TemplateKind::Template,
-        }
+    fn event(&self, cluster: &Cluster) -> ClusterEvent {
+        let id = |&slot: &u32| self.leaders[slot as usize].id.to_string();
+        cluster.event(&self.settings, cluster.leaders.iter().map(id).collect())
     }
 
     /// Tells of a cluster that has become large enough, has grown or is of another kind.
@@ -481,7 +364,7 @@ impl Clusters {
         if !cluster.is_live || cluster.size < self.settings.size_min {
             return;
         }
-        let (size, domains, kind) = (cluster.size, cluster.domains.count(), self.kind(cluster));
+        let (size, domains, kind) = (cluster.size, cluster.domains.count(), cluster.sort(&self.settings));
         let grown = |now: u32, then: u32| f64::from(now) >= f64::from(then) * GROWTH && now > then;
         let is_news = cluster.announced.is_none_or(|(old_size, old_domains, old_kind)| {
             grown(size, old_size) || grown(domains, old_domains) || kind != old_kind
@@ -490,29 +373,6 @@ impl Clusters {
             let event = self.event(cluster);
             self.events.push((position, event));
             self.clusters[number as usize].announced = Some((size, domains, kind));
-        }
-    }
-
-    fn event(&self, cluster: &Cluster) -> ClusterEvent {
-        let similarity = match cluster.size {
-            0 | 1 => 1.0,
-            size => cluster.similarities / f64::from(size - 1),
-        };
-        let domains = cluster.domains.count();
-        ClusterEvent {
-            schema: SCHEMA,
-            id: name(cluster.id),
-            kind_of_documents: cluster.kind,
-            size: cluster.size,
-            domains,
-            similarity,
-            rank: similarity * f64::from(domains),
-            kind: self.kind(cluster),
-            linked: share(cluster.n_linked, cluster.size),
-            copies: share(cluster.n_copies, cluster.size),
-            leaders: cluster.leaders.iter().map(|&slot| self.leaders[slot as usize].id.to_string()).collect(),
-            merged_into: None,
-            expired: false,
         }
     }
 
@@ -568,15 +428,13 @@ impl Leader {
 pub(super) const LEADER_BYTES: usize =
     std::mem::size_of::<Leader>() + Look::HEAP_BYTES + 64 + 4 * 16 + std::mem::size_of::<Cluster>() / 2;
 
-fn share(part: u32, whole: u32) -> f64 {
-    f64::from(part) / f64::from(whole.max(1))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::Settings;
+    use crate::document::Kind;
     use crate::store::look::tests::frame;
+    use crate::verdict::event::TemplateKind;
 
     fn clusters(n_leaders: usize) -> Clusters {
         Clusters::new(n_leaders, TemplateSettings { size_min: 3, ..Settings::default().template })

@@ -1,7 +1,7 @@
 //! Settle without forgetting: every document is compared with all before it, and groups and clusters are told as they are
 //! in the end.
 
-use super::clusters::{self, ClusterState};
+use super::cluster::{self, ClusterState};
 use super::{Arrival, Cells, Plan, Ref, Settled, Settler, Store, Weigher};
 use crate::config::Settings;
 use std::collections::{HashMap, HashSet};
@@ -41,8 +41,7 @@ impl Store {
         let mut domains: HashMap<u64, HashSet<u64>> = HashMap::new();
         for (settled, &id_key) in all.iter_mut().zip(id_keys) {
             // Whoever came first and alone was no cluster yet: if it became one, this is its id.
-            let id =
-                settled.styled.cluster.map_or_else(|| clusters::id(id_key, settled.position), |cluster| cluster.id);
+            let id = settled.styled.cluster.map_or_else(|| cluster::id(id_key, settled.position), |cluster| cluster.id);
             settled.styled.cluster = endings.of(id);
             if let Some(cluster) = settled.styled.cluster.filter(|_| settled.server.domain != 0) {
                 domains.entry(cluster.id).or_default().insert(settled.server.domain);

@@ -11,7 +11,8 @@
 //! - Copies leave no keys behind. (`copies_hold_no_keys`)
 
 use super::card::Card;
-use super::clusters::{Clusters, Member, Styled};
+use super::cluster::Member;
+use super::clusters::{Clusters, Styled};
 use super::exhaustive::Exhaustive;
 use super::index::Index;
 use super::keys::{SettleKeys, id_key};
