@@ -446,3 +446,31 @@ fn walk(mut shard: Shard<'_>, probes: &[Probe<'_>], rules: Rules<'_>) -> Vec<Hit
 const GRAM: u64 = 0xC2B2_AE3D_27D4_EB4F;
 const SENTENCE: u64 = 0x1656_67B1_9E37_79F9;
 const WORD: u64 = 0x9FB2_1C65_1E98_DF25;
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{arrival, settings};
+    use super::super::{Arrival, Store};
+    use crate::document::Kind;
+    use crate::text::grams::{Gram, Place};
+
+    fn mail(id: &str, terms: std::ops::Range<u64>, gram: u64) -> Arrival {
+        let mut mail = arrival(id, Kind::Email, terms);
+        mail.signatures.grams = vec![Gram { hash: gram, position: 0 }];
+        mail.places = vec![Place { end: 5, ..Place::default() }];
+        mail
+    }
+
+    /// The third document is the first one's next version, in the same batch: who came before it still meets the first.
+    #[test]
+    fn the_dead_are_not_hit() {
+        let batch = [mail("a", 0..60, 7), mail("b", 1000..1060, 7), mail("a", 0..61, 8), mail("c", 2000..2060, 7)];
+        for n_threads in [1, 2] {
+            let mut store = Store::new(&settings(4 << 20));
+            let (settled, hits) = store.hits(&batch, n_threads);
+            let owners = |number: usize| hits[number].grams.iter().map(|hit| Some(hit.of)).collect::<Vec<_>>();
+            assert_eq!((owners(0), owners(1), owners(2)), (vec![], vec![settled[0].head], vec![]));
+            assert_eq!(owners(3), [settled[1].head], "the first has died");
+        }
+    }
+}

@@ -22,7 +22,7 @@
 //! it. Elements whose end tag is missing end as in the standard.
 //!
 //! # Invariants
-//! - The words are those of a tree built by the standard, but for one in a thousand. (`tests/promises/html.rs`)
+//! - The words are those of a tree built by the standard, but for one in a thousand. (`tests/promises/html/`)
 //! - Every limit has its outcome. (`every_limit_has_its_outcome`)
 //! - No page is read differently because of the one before it. (`a_used_scratch_reads_as_a_new_one`)
 

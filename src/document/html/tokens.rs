@@ -6,7 +6,7 @@
 //! tag of a script, style, title and the like, the text up to its end tag comes as one token.
 //!
 //! # Invariants
-//! - The html5lib tokenizer tests pass, but for what is listed there. (`tests/promises/html.rs`)
+//! - The html5lib tokenizer tests pass, but for what is listed there. (`tests/promises/html/`)
 //! - Every byte is looked at a bounded number of times. (`hostile_input_takes_linear_time`)
 //! - Tokens are slices of the source in source order. (`tokens_lie_in_the_source_in_order`)
 
