@@ -4,6 +4,7 @@
 //! the [`store`] says which earlier documents share its keys, and [`verdict`] what that means. [`pipeline`] joins the steps
 //! and is the place to start reading; [`command`] is what a user can ask for, and [`config`] what can be set.
 
+pub mod bus;
 pub mod command;
 pub mod config;
 pub mod corpus;

@@ -98,7 +98,76 @@ pub(super) fn problems(settings: &Settings) -> Vec<String> {
         );
     }
     store_problems(settings, &mut problems);
+    run_problems(settings, &mut problems);
     problems
+}
+
+/// What is wrong with the settings of `run`.
+fn run_problems(settings: &Settings, problems: &mut Vec<String>) {
+    let Settings { limits, bus, topics, batch, http, kafka, .. } = settings;
+    let mut refuse = |wrong: bool, problem: String| {
+        if wrong {
+            problems.push(problem);
+        }
+    };
+    refuse(
+        bus.record_bytes_max < limits.body_bytes_max,
+        format!(
+            "bus.record_bytes_max ({}) must not be below limits.body_bytes_max ({})",
+            bus.record_bytes_max, limits.body_bytes_max
+        ),
+    );
+    refuse(
+        http.body_bytes_max < bus.record_bytes_max,
+        format!(
+            "http.body_bytes_max ({}) must not be below bus.record_bytes_max ({})",
+            http.body_bytes_max, bus.record_bytes_max
+        ),
+    );
+    for (key, value) in
+        [("kafka.fetch_bytes_max", kafka.fetch_bytes_max), ("kafka.send_bytes_max", kafka.send_bytes_max)]
+    {
+        refuse(
+            value < bus.record_bytes_max,
+            format!("{key} ({value}) must not be below bus.record_bytes_max ({})", bus.record_bytes_max),
+        );
+    }
+    refuse(bus.store.is_empty(), "bus.store must not be empty".into());
+    refuse(bus.lease_ms < 500, format!("bus.lease_ms ({}) must be at least 500", bus.lease_ms));
+    for (key, value) in [("batch.wait_ms", batch.wait_ms), ("batch.kafka_wait_ms", batch.kafka_wait_ms)] {
+        refuse(
+            value > kafka.transaction_timeout_ms / 2,
+            format!(
+                "{key} ({value}) must be at most half of kafka.transaction_timeout_ms ({})",
+                kafka.transaction_timeout_ms
+            ),
+        );
+    }
+    for (key, value) in [("topics.partitions", topics.partitions), ("topics.replication", topics.replication)] {
+        refuse(value < 1, format!("{key} ({value}) must be at least 1"));
+    }
+    let outputs = [
+        ("topics.labels", &topics.labels),
+        ("topics.verdicts", &topics.verdicts),
+        ("topics.clusters", &topics.clusters),
+        ("topics.dead_letters", &topics.dead_letters),
+        ("topics.journal", &topics.journal),
+        ("topics.signed", &topics.signed),
+    ];
+    for (key, name) in outputs {
+        refuse(name.is_empty(), format!("{key} must not be empty"));
+    }
+    refuse(
+        topics.pages.is_empty() && topics.emails.is_empty(),
+        "topics.pages and topics.emails are both empty: nothing would be read".into(),
+    );
+    let mut named: Vec<(&str, &String)> = outputs.into();
+    named.extend([("topics.pages", &topics.pages), ("topics.emails", &topics.emails)]);
+    for (number, (key, name)) in named.iter().enumerate() {
+        for (other_key, other) in &named[number + 1..] {
+            refuse(!name.is_empty() && name == other, format!("{key} and {other_key} are both {name:?}"));
+        }
+    }
 }
 
 /// What is wrong with the settings of match and judge.

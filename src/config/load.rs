@@ -1,16 +1,26 @@
 //! Defaults, then a file, then the environment; what does not fit is refused by name, all of it at once.
 
-use super::{DEFAULT, Problems, Settings, check};
+use super::{DEFAULT, Problems, Secret, Settings, check};
 use config::{Config, FileFormat};
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 use toml::{Table, Value};
 
 /// Variables with our prefix that are no settings.
-const NOT_SETTINGS: [&str; 4] =
-    ["SEAMRIPPER_DATA", "SEAMRIPPER_BENCH_ROUNDS", "SEAMRIPPER_GOLDEN", "SEAMRIPPER_QUALITY"];
+const NOT_SETTINGS: [&str; 7] = [
+    "SEAMRIPPER_DATA",
+    "SEAMRIPPER_BENCH_ROUNDS",
+    "SEAMRIPPER_BENCH_FILL",
+    "SEAMRIPPER_GOLDEN",
+    "SEAMRIPPER_QUALITY",
+    "SEAMRIPPER_SOAK",
+    "SEAMRIPPER_FAULT",
+];
 const FILE_BYTES_MAX: u64 = 1 << 20;
 const PREFIX: &str = "SEAMRIPPER_";
+/// What is below it is passed on, and has names of its own.
+pub(super) const PROPERTIES: &str = "kafka.properties.";
 
 /// One key that somebody wants changed.
 pub(super) struct Change {
@@ -74,12 +84,16 @@ pub(super) fn changes(
         if NOT_SETTINGS.contains(&name.as_str()) {
             continue;
         }
-        let key = name_within.to_lowercase().replace("__", ".");
+        let mut key = name_within.to_lowercase().replace("__", ".");
+        if key.starts_with(PROPERTIES) {
+            // librdkafka has dots where the environment has none.
+            key = key.replace('_', ".");
+        }
         let default = known.iter().find(|(known, _)| *known == key).map(|(_, value)| value);
         changes.push(Change { value: from_variable(text, default), key, by: format!("environment {name}") });
     }
     changes.retain(|change| {
-        let exists = known.iter().any(|(key, _)| *key == change.key);
+        let exists = known.iter().any(|(key, _)| *key == change.key) || change.key.starts_with(PROPERTIES);
         if !exists {
             problems.push(unknown(change, &known));
         }
@@ -120,7 +134,11 @@ fn unknown(change: &Change, known: &[(String, Value)]) -> String {
 
 /// A value for a message; never a secret.
 fn shown(change: &Change) -> String {
-    if change.key == "secret" { "(hidden)".to_owned() } else { change.value.to_string() }
+    if change.key == "secret" || change.key.starts_with(PROPERTIES) {
+        "(hidden)".to_owned()
+    } else {
+        change.value.to_string()
+    }
 }
 
 /// How many letters have to be changed to make `b` out of `a`.
@@ -141,10 +159,17 @@ fn distance(a: &str, b: &str) -> usize {
 /// The defaults with `changes`.
 fn with(changes: &[&Change]) -> Result<Settings, config::ConfigError> {
     let mut builder = Config::builder().add_source(config::File::from_str(DEFAULT, FileFormat::Toml));
+    let mut properties = BTreeMap::new();
     for change in changes {
-        builder = builder.set_override(&change.key, plain(&change.value))?;
+        match (change.key.strip_prefix(PROPERTIES), &change.value) {
+            (None, value) => builder = builder.set_override(&change.key, plain(value))?,
+            (Some(name), Value::String(value)) => drop(properties.insert(name.to_owned(), Secret::new(value))),
+            (Some(name), value) => drop(properties.insert(name.to_owned(), Secret::new(value.to_string()))),
+        }
     }
-    builder.build()?.try_deserialize()
+    let mut settings: Settings = builder.build()?.try_deserialize()?;
+    settings.kafka.properties = properties;
+    Ok(settings)
 }
 
 /// The same value in the words of the `config` crate.
@@ -238,6 +263,20 @@ mod tests {
         let problems = loaded("secret = [\"hunter2\"]\n", &[("SEAMRIPPER_SECRETS", "hunter2")]).unwrap_err();
         let text = problems.to_string();
         assert!(!text.contains("[\"hunter2\"]"), "{text}");
+    }
+
+    #[test]
+    fn properties_of_kafka_are_passed_on_and_never_shown() {
+        let file = "[kafka.properties]\n\"sasl.username\" = \"mallory\"\nssl.ca.location = \"/ca.pem\"\n";
+        let settings = loaded(file, &[("SEAMRIPPER_KAFKA__PROPERTIES__SASL_PASSWORD", "hunter2")]).unwrap();
+        let revealed: Vec<(&str, &str)> =
+            settings.kafka.properties.iter().map(|(name, value)| (&**name, value.reveal())).collect();
+        assert_eq!(
+            revealed,
+            [("sasl.password", "hunter2"), ("sasl.username", "mallory"), ("ssl.ca.location", "/ca.pem")]
+        );
+        let shown = serde_json::to_string(&settings).unwrap();
+        assert!(!shown.contains("hunter2") && !shown.contains("mallory"), "{shown}");
     }
 
     #[test]

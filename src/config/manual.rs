@@ -29,6 +29,11 @@ pub fn in_force(file: Option<&Path>, environment: &[(String, String)]) -> String
         }
         manual.push('\n');
     }
+    // They come last in the manual, and may hold passwords.
+    for change in changes.iter().filter(|change| change.key.starts_with(load::PROPERTIES)) {
+        let name = &change.key[load::PROPERTIES.len()..];
+        manual.push_str(&format!("# {name} is set by {}, and not shown\n", change.by));
+    }
     manual
 }
 

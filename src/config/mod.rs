@@ -7,6 +7,11 @@
 mod check;
 mod load;
 pub mod manual;
+mod run;
+
+pub use run::{
+    BatchSettings, BusKind, BusSettings, HttpSettings, InputForm, KafkaSettings, SnapshotSettings, TopicSettings,
+};
 
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroUsize;
@@ -45,6 +50,18 @@ pub struct Settings {
     pub template: TemplateSettings,
     /// Verdicts that are looked at again.
     pub revisions: RevisionSettings,
+    /// Which bus `run` is on.
+    pub bus: BusSettings,
+    /// Its topics.
+    pub topics: TopicSettings,
+    /// What is folded together.
+    pub batch: BatchSettings,
+    /// When the state is written down.
+    pub snapshot: SnapshotSettings,
+    /// The HTTP side.
+    pub http: HttpSettings,
+    /// How Kafka is talked to.
+    pub kafka: KafkaSettings,
 }
 
 /// A value that is never shown.
@@ -53,7 +70,12 @@ pub struct Settings {
 pub struct Secret(String);
 
 impl Secret {
-    /// The value, for deriving keys.
+    /// Hides `value`.
+    pub fn new(value: impl Into<String>) -> Self {
+        Self(value.into())
+    }
+
+    /// The value, for those who need it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
