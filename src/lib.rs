@@ -9,6 +9,8 @@ pub mod command;
 pub mod config;
 pub mod corpus;
 pub mod document;
+pub mod http;
+pub mod metrics;
 pub mod pipeline;
 pub mod signature;
 pub mod store;

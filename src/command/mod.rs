@@ -3,6 +3,7 @@
 //! JSON for machines goes to stdout and everything else to stderr. A command returns how it ended: all good, something
 //! in the input failed (and was reported by name), or the command line or the configuration was wrong.
 
+pub mod audit;
 pub mod compare;
 pub mod completions;
 pub mod config;
@@ -10,6 +11,7 @@ pub mod explain;
 pub mod lexicon;
 pub mod output;
 pub mod report;
+pub mod run;
 pub mod scan;
 pub mod scan_report;
 pub mod sign;
@@ -89,6 +91,10 @@ Examples:
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Run the filter on a bus: the embedded one, or Kafka
+    Run(run::RunArguments),
+    /// Judge again what was judged, and compare with what was published
+    Audit(audit::AuditArguments),
     /// Say of every document whether it is a mirror, a quilt, a template page or original
     Scan(scan::ScanArguments),
     /// Say why a document got its verdict
@@ -120,6 +126,8 @@ pub enum Ending {
 pub fn run(arguments: Arguments) -> anyhow::Result<Ending> {
     let common = &arguments.common;
     match arguments.command {
+        Command::Run(arguments) => run::run(arguments, common),
+        Command::Audit(arguments) => audit::run(arguments, common),
         Command::Scan(arguments) => scan::run(arguments, common),
         Command::Explain(arguments) => explain::run(arguments, common),
         Command::Sign(arguments) => sign::run(arguments, common),

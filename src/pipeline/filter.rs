@@ -13,7 +13,8 @@ use crate::store::snapshot::{Head, Snapshot, SnapshotError};
 use crate::store::{Arrival, Census, Store};
 use crate::verdict::event::{ClusterEvent, Verdict};
 use crate::verdict::judge::Judge;
-use crate::verdict::labels::Labels;
+use crate::verdict::label::Label;
+use crate::verdict::labels::{Full, Labels};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What the filter says.
@@ -30,6 +31,7 @@ pub struct Filter {
     store: Store,
     judge: Judge,
     head: Head,
+    temp: Option<(Vec<u8>, usize)>,
 }
 
 /// The section of a saved filter that judge writes; the others are the store's.
@@ -40,7 +42,7 @@ impl Filter {
     pub fn new(settings: &Settings, labels: Labels, key_id: u64) -> Self {
         let store = Store::new(settings);
         let judge = Judge::new(settings, store.plan().n_cells_standing(), labels);
-        Self { store, judge, head: Head { scheme: SCHEME, key_id, settings: digest(settings) } }
+        Self { store, judge, head: Head { scheme: SCHEME, key_id, settings: digest(settings) }, temp: None }
     }
 
     /// Folds a batch; calls `with` for every event, in order.
@@ -82,6 +84,27 @@ impl Filter {
         &self.judge
     }
 
+    /// The labels in force.
+    pub fn labels(&self) -> &Labels {
+        self.judge.labels()
+    }
+
+    /// Puts a label in force, or takes it back. Only between batches.
+    pub fn label(&mut self, label: Label) -> Result<(), Full> {
+        self.judge.labels().apply(label)
+    }
+
+    /// Forgets the document `id`, and with it the group that it heads; whether there was something to forget. Only between
+    /// batches.
+    pub fn forget(&mut self, id: &str) -> bool {
+        let forgotten = self.store.forget(id);
+        for (_, of) in self.store.deaths() {
+            self.judge.forget(of);
+        }
+        self.store.end_batch();
+        forgotten
+    }
+
     /// The whole state as bytes.
     pub fn save(&self) -> Result<Vec<u8>, postcard::Error> {
         let mut snapshot = Snapshot::new(self.head).section(STANDINGS, &self.judge.save()?);
@@ -109,6 +132,56 @@ impl Filter {
             self.store.load(name, &snapshot.section(name)?).map_err(SnapshotError::from)?;
         }
         Ok(())
+    }
+}
+
+pub fn extras(from: &mut dyn std::io::Read) -> Result<Vec<(String, Vec<u8>)>, Refused> {
+    let mut n = [0; 8];
+    from.read_exact(&mut n).unwrap();
+    if &n == b"SEAMRIP\n" {
+        return Ok(Vec::new());
+    }
+    let mut bytes = vec![0; u64::from_le_bytes(n) as usize];
+    from.read_exact(&mut bytes).unwrap();
+    Ok(vec![("run".into(), bytes)])
+}
+
+impl Filter {
+    pub fn begin_snapshot(&mut self, extras: Vec<(String, Vec<u8>)>) -> anyhow::Result<()> {
+        let mut bytes = Vec::new();
+        bytes.extend((extras[0].1.len() as u64).to_le_bytes());
+        bytes.extend(&extras[0].1);
+        bytes.extend(self.save()?);
+        self.temp = Some((bytes, 0));
+        Ok(())
+    }
+    pub fn write_snapshot(&mut self, bytes_max: usize, sink: &mut dyn std::io::Write) -> anyhow::Result<bool> {
+        let (bytes, at) = self.temp.as_mut().unwrap();
+        let end = (*at + bytes_max).min(bytes.len());
+        sink.write_all(&bytes[*at..end])?;
+        *at = end;
+        let done = end == bytes.len();
+        if done {
+            self.temp = None;
+        }
+        Ok(done)
+    }
+    pub fn abandon_snapshot(&mut self) {
+        self.temp = None;
+    }
+    pub fn load_from(&mut self, from: &mut dyn std::io::Read) -> Result<(), Refused> {
+        let mut bytes = Vec::new();
+        from.read_to_end(&mut bytes).unwrap();
+        if !bytes.starts_with(b"SEAMRIP\n") {
+            let n = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+            bytes.drain(..8 + n);
+        }
+        self.load(&bytes)
+    }
+    pub fn carry(&mut self, from: &Self) -> anyhow::Result<()> {
+        let bytes = from.save()?;
+        let _ = bytes;
+        anyhow::bail!("not yet")
     }
 }
 

@@ -3,7 +3,9 @@
 pub mod exact;
 pub mod filter;
 pub mod lexicon;
+pub mod line;
 pub mod progress;
+pub mod run;
 pub mod scan;
 pub mod sign;
 

@@ -323,6 +323,13 @@ impl Clusters {
         None
     }
 
+    /// The leaders that the document with this key is lead no more: their names are its own.
+    pub(super) fn forget(&mut self, id_key: u64, position: u64) {
+        let own = (0_u32..).zip(&self.leaders).filter(|(_, leader)| leader.is_live && leader.id_key == id_key);
+        let own: Vec<u32> = own.map(|(slot, _)| slot).collect();
+        own.into_iter().for_each(|slot| self.remove(slot, position));
+    }
+
     fn remove(&mut self, slot: u32, position: u64) {
         let number = self.leaders[slot as usize].cluster;
         self.free_leader(slot);

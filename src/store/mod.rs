@@ -193,6 +193,12 @@ impl Store {
         [Kind::Page, Kind::Email].into_iter().find_map(|kind| self.settler.known(id, kind))
     }
 
+    /// Forgets the document `id`, and with it the group that it heads; whether it was known. Only between batches;
+    /// [`Store::deaths`] says who died.
+    pub fn forget(&mut self, id: &str) -> bool {
+        self.settler.forget(id)
+    }
+
     /// The ids of all stored documents.
     pub fn ids(&self) -> impl Iterator<Item = String> {
         self.settler.prototypes().live().filter_map(|of| Some(self.card(of)?.id))

@@ -57,6 +57,16 @@ impl Seen {
         line[1] = (tag(key) & 0xFF_FFFF) << CONTENT_BITS | sighting.of.map_or(0, Ref::packed);
     }
 
+    /// Forgets that `key` was seen.
+    pub(super) fn forget(&mut self, key: u64) {
+        let number = self.lines.of_key(key);
+        let line = self.lines.line_mut(number);
+        if let Some(place) = place(line, key) {
+            line.copy_within(2 * (place + 1).., 2 * place);
+            line[2 * (ENTRIES - 1)..].fill(0);
+        }
+    }
+
     pub(super) fn save(&self, out: &mut Vec<u8>) {
         self.lines.save(out);
     }

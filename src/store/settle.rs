@@ -10,6 +10,8 @@
 //!   (`a_recrawl_is_no_copy_of_itself`)
 //! - Copies leave no keys behind. (`copies_hold_no_keys`)
 
+mod forget;
+
 use super::card::Card;
 use super::cluster::Member;
 use super::clusters::{Clusters, Styled};

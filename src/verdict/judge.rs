@@ -105,6 +105,16 @@ impl Judge {
         }
     }
 
+    /// The labels in force.
+    pub fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
+    /// Forgets what it remembers of a document that the store has forgotten.
+    pub fn forget(&mut self, of: Ref) {
+        self.standings.end(of);
+    }
+
     /// Decides what waits in the queue, all of it. Only between batches.
     pub fn settle_revisions(&mut self, store: &Store, mut with: impl FnMut(u64, Verdict)) {
         // Every flip queues others; the bound is the number of records, several times over.

@@ -1,0 +1,5 @@
+//! The HTTP side.
+
+mod state;
+
+pub use state::{Phase, Role, State};

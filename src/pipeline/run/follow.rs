@@ -1,0 +1,365 @@
+//! Following the journal: folding again what others have folded, without publishing, until the seat is one's own.
+//!
+//! A restart and a standby are the same thing: both begin at a snapshot and follow. What comes of each entry must be what
+//! the entry says.
+//!
+//! # Invariants
+//! - Whoever judges has followed all that was committed before it. (`tests/promises/run.rs`)
+//! - A verdict that comes out otherwise than it was published stops the instance. (`a_forged_journal_is_noticed`)
+
+use super::fold::{Fold, Folded};
+use super::inlet::{Inlet, Taken};
+use super::journal::{Batch, Entry, Origin, SCHEMA, What};
+use super::outputs::Publication;
+use super::replay::Replay;
+use super::scheme::Scheme;
+use super::{Instance, Lost, Phase};
+use crate::bus::{BusError, Partition, Positions, Record, Seat};
+use crate::pipeline::line::{Belt, Job, line};
+use anyhow::{Context, bail};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tracing::{info, warn};
+
+const POLL_ENTRIES_MAX: usize = 64;
+const POLL_BYTES_MAX: usize = 16 << 20;
+/// How long a standby sleeps between two looks at the journal.
+const WAIT: Duration = Duration::from_millis(50);
+
+/// How following ended.
+pub enum Followed {
+    /// The seat is our own, and the state is that of the journal's end.
+    Seated {
+        /// The state.
+        fold: Box<Fold>,
+        /// The seat.
+        seat: Box<dyn Seat>,
+        /// What was lost on the way, where that was accepted.
+        lost: Option<Lost>,
+    },
+    /// We were asked to stop, or had read all that there was to read.
+    Stopped(Box<Fold>),
+    /// The journal goes on from a state that only a snapshot has.
+    NeedsSnapshot,
+}
+
+/// A step of following.
+enum Step {
+    Record(Box<Record>, Arc<Scheme>),
+    Entry(Box<Entry>, Option<Arc<Scheme>>),
+}
+
+/// The same, done.
+enum Done {
+    Taken(Taken),
+    Entry(Box<Entry>, Option<Arc<Scheme>>),
+}
+
+impl Job for Step {
+    fn n_bytes(&self) -> usize {
+        match self {
+            Self::Record(record, _) => record.n_bytes(),
+            Self::Entry(..) => 0,
+        }
+    }
+}
+
+/// Until when to follow.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// Until the seat is our own.
+    Seated,
+    /// Until the end that the journal had at the start.
+    End,
+}
+
+/// What the finding thread has found out.
+struct Found {
+    seat: Option<Box<dyn Seat>>,
+    lost: Option<(Lost, Entry)>,
+    needs_snapshot: bool,
+}
+
+/// Follows the journal from `journal` on; what comes of each entry must be what it says.
+pub fn follow(instance: &Instance, fold: Fold, journal: i64, until: Until) -> anyhow::Result<Followed> {
+    follow_with(instance, fold, journal, until, |entry, again| same(entry, &again.entry))
+}
+
+/// The same, with what comes of each entry judged by `met`.
+pub fn follow_with(
+    instance: &Instance,
+    mut fold: Fold,
+    journal: i64,
+    until: Until,
+    mut met: impl FnMut(&Entry, Publication) -> anyhow::Result<()>,
+) -> anyhow::Result<Followed> {
+    let n_threads = instance.n_threads();
+    let worker = || {
+        let mut inlet = None;
+        move |step: Step| match step {
+            Step::Entry(entry, scheme) => Done::Entry(entry, scheme),
+            Step::Record(record, scheme) => Done::Taken(signed(&mut inlet, *record, scheme)),
+        }
+    };
+    let mut taken = Vec::new();
+    let begun = Instant::now();
+    let (first, mut n_documents) = (fold.number, 0);
+    let (scheme, positions) = (fold.scheme.clone(), fold.positions.clone());
+    let find = |belt: &mut Belt<Step>| Finder::new(instance, scheme, positions, journal).find(belt, until);
+    let found = line(find, n_threads, worker, None, |done: Vec<Done>| {
+        for one in done {
+            match one {
+                Done::Taken(one) => taken.push(one),
+                Done::Entry(entry, scheme) => {
+                    n_documents += taken.len();
+                    let folded = again(&mut fold, &entry, scheme, std::mem::take(&mut taken), instance)?;
+                    met(&entry, instance.outlet.publication(folded))?;
+                }
+            }
+        }
+        anyhow::Ok(())
+    })??;
+    let seconds = begun.elapsed().as_secs_f64();
+    info!(n_entries = fold.number - first, n_documents, seconds, "journal followed");
+    if found.needs_snapshot {
+        return Ok(Followed::NeedsSnapshot);
+    }
+    let lost = found.lost.map(|(lost, last)| {
+        // Labels are read again from where the state knows them; inputs go on where the journal left them.
+        let labels = fold.positions.0.iter().filter(|(partition, _)| partition.topic == instance.labels_topic);
+        let labels: Vec<_> = labels.map(|(partition, next)| (partition.clone(), *next)).collect();
+        fold.positions = last.positions;
+        fold.positions.0.retain(|partition, _| partition.topic != instance.labels_topic);
+        fold.positions.0.extend(labels);
+        (fold.number, fold.epoch) = (last.number, last.epoch);
+        lost
+    });
+    Ok(match found.seat {
+        Some(seat) => Followed::Seated { fold: Box::new(fold), seat, lost },
+        None => Followed::Stopped(Box::new(fold)),
+    })
+}
+
+fn signed(inlet: &mut Option<(Arc<Scheme>, Inlet)>, record: Record, scheme: Arc<Scheme>) -> Taken {
+    if !inlet.as_ref().is_some_and(|(its, _)| Arc::ptr_eq(its, &scheme)) {
+        *inlet = Some((scheme.clone(), scheme.inlet()));
+    }
+    let (_, inlet) = inlet.as_mut().expect("it was made");
+    inlet.take(record)
+}
+
+/// Folds what `entry` says was folded.
+fn again(
+    fold: &mut Fold,
+    entry: &Entry,
+    scheme: Option<Arc<Scheme>>,
+    taken: Vec<Taken>,
+    instance: &Instance,
+) -> anyhow::Result<Folded> {
+    if entry.number != fold.number + 1 {
+        bail!("journal entry {} follows entry {}: records of the journal are missing", entry.number, fold.number);
+    }
+    Ok(match &entry.what {
+        What::Seat { .. } => unreachable!("it is not put on the belt"),
+        What::Batch(Batch { labels, .. }) => fold.fold(labels.clone(), taken, instance.n_fold_threads()),
+        What::Idle(Batch { labels, .. }) => fold.idle(labels.clone()),
+        What::Epoch(epoch) => {
+            let scheme = scheme.context("an epoch has a scheme")?;
+            match epoch.state {
+                Origin::Empty => *fold = Fold { epoch: fold.epoch, number: fold.number, ..Fold::new(scheme) },
+                Origin::Carried => fold.carry(scheme)?,
+                Origin::Snapshot { .. } => bail!("journal entry {} cannot be followed", entry.number),
+            }
+            fold.turn(epoch.state.clone())
+        }
+    })
+}
+
+/// Whether an entry came out as it was published.
+fn same(entry: &Entry, again: &Entry) -> anyhow::Result<()> {
+    if again != entry {
+        bail!(
+            "journal entry {} comes out otherwise than it was published (digest {}, published {}): `seamripper audit` \
+             tells what differs; a newer snapshot, or --accept-loss, goes on without following it",
+            entry.number,
+            digest(again),
+            digest(entry)
+        );
+    }
+    Ok(())
+}
+
+fn digest(entry: &Entry) -> &str {
+    match &entry.what {
+        What::Batch(batch) | What::Idle(batch) => &batch.digest,
+        What::Epoch(epoch) => &epoch.settings_digest,
+        What::Seat { .. } => "none",
+    }
+}
+
+/// Finds entries and their records, and stands for the seat.
+struct Finder<'a> {
+    instance: &'a Instance,
+    scheme: Arc<Scheme>,
+    replay: Replay,
+    journal: i64,
+    seat: Option<Box<dyn Seat>>,
+    /// The offset of the record by which we took the seat.
+    own: Option<i64>,
+    lost: Option<(Lost, Entry)>,
+    last: Option<Entry>,
+}
+
+impl<'a> Finder<'a> {
+    fn new(instance: &'a Instance, scheme: Arc<Scheme>, positions: Positions, journal: i64) -> Self {
+        let replay = Replay::new(instance.bus.clone(), &positions);
+        Self { instance, scheme, replay, journal, seat: None, own: None, lost: None, last: None }
+    }
+
+    fn find(mut self, belt: &mut Belt<Step>, until: Until) -> anyhow::Result<Found> {
+        let Instance { bus, .. } = self.instance;
+        let partition = Partition::new(self.instance.outlet.journal_topic(), 0);
+        let end = bus.extent(&partition)?.end;
+        let from = Positions([(partition.clone(), self.journal)].into());
+        let mut reader = bus.reader(&from).context("the journal cannot be read from where the snapshot ends")?;
+        let mut silent = 0;
+        loop {
+            if self.instance.is_stopping() {
+                return self.stopped();
+            }
+            let records = reader.poll(POLL_ENTRIES_MAX, POLL_BYTES_MAX, WAIT)?;
+            silent = if records.is_empty() { silent + 1 } else { 0 };
+            for record in records {
+                self.journal = record.offset + 1;
+                if self.entry(&record, belt)?.is_break() {
+                    return self.stopped();
+                }
+                let needs_snapshot = self.last.as_ref().is_some_and(needs_snapshot) && self.lost.is_none();
+                if needs_snapshot {
+                    if let Some(seat) = self.seat.take() {
+                        seat.leave();
+                    }
+                    return Ok(Found { seat: None, lost: None, needs_snapshot });
+                }
+                if self.own.is_some_and(|own| record.offset >= own) {
+                    return Ok(Found { seat: self.seat, lost: self.lost, needs_snapshot: false });
+                }
+            }
+            let _taker_is_there = belt.flush();
+            match until {
+                // Behind the last record there may be marks that are no records.
+                Until::End if self.journal >= end || silent >= 10 => return self.stopped(),
+                Until::End => {}
+                Until::Seated => self.stand(end, silent)?,
+            }
+        }
+    }
+
+    /// Stands for the seat, once there is nothing more to catch up with, and takes it when it is given.
+    fn stand(&mut self, end: i64, silent: u32) -> anyhow::Result<()> {
+        if self.own.is_some() {
+            return Ok(());
+        }
+        let Instance { bus, .. } = self.instance;
+        let seat = match &mut self.seat {
+            Some(seat) => seat,
+            none if self.journal >= end || silent > 0 => {
+                self.instance.enter(Phase::Standby);
+                none.insert(bus.seat()?)
+            }
+            _ => return Ok(()),
+        };
+        if !seat.poll(Duration::ZERO)? {
+            return Ok(());
+        }
+        seat.take()?;
+        let by = self.instance.name.clone();
+        let positions = Positions::default();
+        let entry = Entry { schema: SCHEMA, number: 0, epoch: 0, what: What::Seat { by }, positions };
+        match seat.publish(&[], &self.instance.outlet.journal(&entry), &Positions::default()) {
+            Ok(offset) => self.own = Some(offset),
+            Err(BusError::Fenced) => info!("another instance was quicker to take the seat"),
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    /// Puts an entry on the belt, behind its records.
+    fn entry(&mut self, record: &Record, belt: &mut Belt<Step>) -> anyhow::Result<ControlFlow<()>> {
+        let entry = Entry::from_json(record.value.as_deref().unwrap_or_default(), record.offset)?;
+        if matches!(entry.what, What::Seat { .. }) {
+            return Ok(ControlFlow::Continue(()));
+        }
+        if let Some((_, last)) = &mut self.lost {
+            *last = entry;
+            return Ok(ControlFlow::Continue(()));
+        }
+        let mut scheme = None;
+        match &entry.what {
+            What::Epoch(_) if needs_snapshot(&entry) => {
+                if self.instance.accept_loss {
+                    let why = "the journal goes on from a state that is not there".to_owned();
+                    self.lost = Some((Lost { why }, entry));
+                } else {
+                    self.last = Some(entry);
+                }
+                return Ok(ControlFlow::Continue(()));
+            }
+            What::Epoch(epoch) => {
+                let ours = &self.instance.scheme.settings;
+                let made = Scheme::recorded(&epoch.settings, &epoch.key_id, epoch.scheme, ours)
+                    .with_context(|| format!("journal entry {} cannot be followed", entry.number))?;
+                self.scheme = Arc::new(made);
+                scheme = Some(self.scheme.clone());
+            }
+            What::Batch(batch) => {
+                for range in &batch.ranges {
+                    let scheme = &self.scheme;
+                    let instance = self.instance;
+                    let seat = &mut self.seat;
+                    let mut go_on = || {
+                        // Whoever waits for records still has to show that it is alive.
+                        if let Some(seat) = seat
+                            && let Err(error) = seat.poll(Duration::ZERO)
+                        {
+                            warn!(%error, "the seat could not be asked for");
+                        }
+                        if instance.is_stopping() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                    };
+                    let mut put = |record| belt.put(Step::Record(Box::new(record), scheme.clone()));
+                    match self.replay.range(range, &mut go_on, &mut put) {
+                        Ok(ControlFlow::Continue(())) => {}
+                        Ok(ControlFlow::Break(())) => return Ok(ControlFlow::Break(())),
+                        Err(error @ BusError::Gone { .. }) if self.instance.accept_loss => {
+                            let why = format!("journal entry {}: {error}", entry.number);
+                            self.lost = Some((Lost { why }, entry));
+                            return Ok(ControlFlow::Continue(()));
+                        }
+                        Err(error @ BusError::Gone { .. }) => {
+                            return Err(anyhow::Error::new(error).context(format!(
+                                "journal entry {} cannot be followed: its records are not there any more. \
+                                 --accept-loss goes on from the newest snapshot without them",
+                                entry.number
+                            )));
+                        }
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+            }
+            What::Idle(_) | What::Seat { .. } => {}
+        }
+        Ok(belt.put(Step::Entry(Box::new(entry), scheme)))
+    }
+
+    fn stopped(self) -> anyhow::Result<Found> {
+        if let Some(seat) = self.seat {
+            seat.leave();
+        }
+        Ok(Found { seat: None, lost: self.lost, needs_snapshot: false })
+    }
+}
+
+fn needs_snapshot(entry: &Entry) -> bool {
+    matches!(&entry.what, What::Epoch(epoch) if matches!(epoch.state, Origin::Snapshot { .. }))
+}

@@ -1,0 +1,416 @@
+//! Judging: inputs in, verdicts out, batch by batch, for as long as the seat is ours.
+//!
+//! Four kinds of threads, with bounded queues between them: one reads, some sign, this one folds, one publishes. Batches
+//! are cut here; where they are cut shows in the journal and in no verdict.
+
+use super::counted;
+use super::fold::{Fold, Folded};
+use super::inlet::{Inlet, Taken};
+use super::label::LabelRecord;
+use super::publisher::{Committed, publish};
+use super::snapshots::{Kept, Writing};
+use super::{Instance, Lost, Phase};
+use crate::bus::{BusError, Partition, Positions, Reader, Record, Seat};
+use crate::pipeline::line::{Belt, line};
+use anyhow::Context;
+use crossbeam_channel::{Receiver, Sender, bounded};
+use std::thread;
+use std::time::{Duration, Instant};
+use tracing::{error, info, warn};
+
+const POLL_RECORDS_MAX: usize = 1000;
+const POLL_BYTES_MAX: usize = 8 << 20;
+/// How long reading waits for a record before it looks whether to stop.
+const POLL_WAIT: Duration = Duration::from_millis(20);
+/// So often it is looked whether topics have more partitions, and how far behind we are.
+const LOOK_EVERY: Duration = Duration::from_secs(15);
+/// Batches between folding and publishing: one under way and one that waits for it.
+const BATCHES_AHEAD: usize = 1;
+/// So much of a snapshot is written between two batches.
+const SLICE_BYTES: usize = 16 << 20;
+/// After a snapshot that failed, the next is tried so much later.
+const SNAPSHOT_RETRY: Duration = Duration::from_secs(30);
+
+/// How judging ended.
+pub enum Ended {
+    /// We were asked to stop, or there was nothing more to do, and all is committed.
+    Stopped,
+    /// Another instance has the seat.
+    Fenced,
+}
+
+/// Judges until asked to stop, or until the seat is lost.
+pub fn judge(instance: &Instance, fold: Fold, seat: Box<dyn Seat>, lost: Option<Lost>) -> anyhow::Result<Ended> {
+    let (batches_in, batches) = bounded(BATCHES_AHEAD);
+    let (committed_in, committed) = bounded(1 << 16);
+    thread::scope(|scope| {
+        let publisher = thread::Builder::new().name("publish".into());
+        let publisher = publisher
+            .spawn_scoped(scope, move || publish(seat, &instance.outlet, &batches, &committed_in))
+            .context("no thread for publishing")?;
+        let mut holder = Holder::new(instance, fold, batches_in, committed)?;
+        let judged = holder.begin(lost).and_then(|()| holder.judge());
+        let is_fenced = judged.as_ref().err().is_some_and(|error| error.is::<PublisherGone>());
+        let last = match &judged {
+            Ok(()) => holder.last_batch(),
+            Err(_) => Ok(()),
+        };
+        // The publisher ends when there is nothing more to come.
+        let Closed { fold, committed, writing } = holder.closed();
+        let published = publisher.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let seat = match published {
+            Err(BusError::Fenced) => return Ok(Ended::Fenced),
+            Err(error) => return Err(anyhow::Error::new(error).context("publishing failed, nothing was lost")),
+            Ok(seat) => seat,
+        };
+        if !is_fenced {
+            judged?;
+            last?;
+        }
+        farewell(instance, fold, &committed, writing);
+        seat.leave();
+        Ok(Ended::Stopped)
+    })
+}
+
+/// The last snapshot: the next start need not follow.
+fn farewell(instance: &Instance, mut fold: Fold, committed: &Receiver<Committed>, writing: Option<Writing>) {
+    instance.enter(Phase::Stopping);
+    if let Some(writing) = writing {
+        writing.abandon(&mut fold);
+    }
+    for committed in committed.try_iter() {
+        instance.committed(&committed, &fold);
+    }
+    let Some(journal) = instance.journal_of(fold.number) else { return };
+    let written = instance.snapshots.begin(&mut fold).and_then(|mut writing| {
+        while !writing.go_on(&mut fold, SLICE_BYTES)? {}
+        instance.snapshots.finish(writing, journal)
+    });
+    match written {
+        Ok(kept) => instance.trim(&kept),
+        Err(error) => error!("the last snapshot could not be written, the next start follows the journal: {error:#}"),
+    }
+}
+
+/// The publishing thread has ended; it knows why.
+#[derive(Debug, thiserror::Error)]
+#[error("publishing has ended")]
+struct PublisherGone;
+
+struct Holder<'a> {
+    instance: &'a Instance,
+    fold: Fold,
+    batches: Sender<Folded>,
+    committed: Receiver<Committed>,
+    labels: Box<dyn Reader>,
+    pending: Vec<Taken>,
+    n_pending_bytes: usize,
+    /// When the first of the pending records came.
+    since: Instant,
+    /// When something last came in.
+    active: Instant,
+    labels_looked: Instant,
+    is_settled: bool,
+    writing: Option<Writing>,
+    is_written: bool,
+    snapshot_due: Instant,
+}
+
+/// What is left of a holder that has ended.
+struct Closed {
+    fold: Fold,
+    committed: Receiver<Committed>,
+    writing: Option<Writing>,
+}
+
+impl<'a> Holder<'a> {
+    fn new(
+        instance: &'a Instance,
+        fold: Fold,
+        batches: Sender<Folded>,
+        committed: Receiver<Committed>,
+    ) -> anyhow::Result<Self> {
+        let labels = instance.bus.reader(&labels_from(instance, &fold.positions)?)?;
+        let now = Instant::now();
+        let snapshot_due = now + Duration::from_secs(instance.scheme.settings.snapshot.every_s);
+        Ok(Self {
+            instance,
+            fold,
+            batches,
+            committed,
+            labels,
+            pending: Vec::new(),
+            n_pending_bytes: 0,
+            since: now,
+            active: now,
+            labels_looked: now,
+            is_settled: false,
+            writing: None,
+            is_written: false,
+            snapshot_due,
+        })
+    }
+
+    fn closed(self) -> Closed {
+        Closed { fold: self.fold, committed: self.committed, writing: self.writing }
+    }
+
+    /// Begins an epoch, where one is to begin.
+    fn begin(&mut self, lost: Option<Lost>) -> anyhow::Result<()> {
+        let Some(origin) = self.instance.turn(&mut self.fold, lost)? else { return Ok(()) };
+        let needs_snapshot = matches!(origin, super::journal::Origin::Snapshot { .. });
+        let folded = self.fold.turn(origin);
+        // Nobody can follow to a state that came from elsewhere: it is written down before it is spoken of.
+        let mut writing = None;
+        if needs_snapshot {
+            let mut begun = self.instance.snapshots.begin(&mut self.fold)?;
+            while !begun.go_on(&mut self.fold, SLICE_BYTES)? {}
+            writing = Some(begun);
+        }
+        self.send(folded)?;
+        if let Some(writing) = writing {
+            let number = writing.number;
+            let committed = loop {
+                let committed = self.committed.recv().map_err(|_| PublisherGone)?;
+                if committed.entry.number == number {
+                    break committed;
+                }
+            };
+            let kept = self.instance.snapshots.finish(writing, committed.journal)?;
+            self.instance.committed(&committed, &self.fold);
+            self.instance.trim(&kept);
+        }
+        Ok(())
+    }
+
+    fn judge(&mut self) -> anyhow::Result<()> {
+        let Instance { scheme, .. } = self.instance;
+        self.instance.enter(Phase::Judging);
+        let wait = self.instance.batch_wait();
+        let tick = (wait / 2).clamp(Duration::from_millis(1), Duration::from_millis(20));
+        let positions = self.fold.positions.clone();
+        let instance = self.instance;
+        let find = |belt: &mut Belt<Record>| read(instance, positions, belt);
+        let worker = || {
+            let mut inlet: Inlet = scheme.inlet();
+            move |record: Record| inlet.take(record)
+        };
+        line(find, instance.n_threads(), worker, Some(tick), |taken| self.take(taken))?
+    }
+
+    /// What was signed comes in; batches are cut and folded.
+    fn take(&mut self, taken: Vec<Taken>) -> anyhow::Result<()> {
+        let batch = &self.instance.scheme.settings.batch;
+        if !taken.is_empty() {
+            self.active = Instant::now();
+            self.is_settled = false;
+        }
+        for one in taken {
+            if self.pending.is_empty() {
+                self.since = Instant::now();
+            }
+            self.n_pending_bytes += one.n_bytes;
+            self.pending.push(one);
+            if self.pending.len() >= batch.documents_max.get() || self.n_pending_bytes >= batch.bytes_max.get() {
+                self.close()?;
+            }
+        }
+        let is_due = self.since.elapsed() >= self.instance.batch_wait();
+        if !self.pending.is_empty() && is_due && !self.batches.is_full() {
+            self.close()?;
+        }
+        if self.pending.is_empty() {
+            self.rest()?;
+        }
+        self.look_at_commits()?;
+        self.write_snapshot()
+    }
+
+    /// Folds what is pending.
+    fn close(&mut self) -> anyhow::Result<()> {
+        let labels = self.labels()?;
+        let taken = std::mem::take(&mut self.pending);
+        self.n_pending_bytes = 0;
+        let begun = Instant::now();
+        let n_documents = taken.len();
+        let folded = self.fold.fold(labels, taken, self.instance.n_fold_threads());
+        counted::batch(n_documents, folded.n_bytes, begun.elapsed());
+        self.send(folded)
+    }
+
+    /// With nothing to do, labels are taken in, and what waits to be looked at again is.
+    fn rest(&mut self) -> anyhow::Result<()> {
+        let idle = Duration::from_millis(self.instance.scheme.settings.batch.idle_ms);
+        if self.labels_looked.elapsed() >= Duration::from_millis(50) {
+            let labels = self.labels()?;
+            if !labels.is_empty() {
+                let folded = self.fold.fold(labels, Vec::new(), 1);
+                self.send(folded)?;
+            }
+        }
+        if !self.is_settled && self.active.elapsed() >= idle {
+            self.is_settled = true;
+            if self.fold.filter.judge().n_queued() > 0 {
+                let folded = self.fold.idle(Vec::new());
+                self.send(folded)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn labels(&mut self) -> anyhow::Result<Vec<LabelRecord>> {
+        let n_max = self.instance.scheme.settings.batch.labels_max.get();
+        self.labels_looked = Instant::now();
+        let records = self.labels.poll(n_max, POLL_BYTES_MAX, Duration::ZERO)?;
+        Ok(records.iter().map(LabelRecord::of).collect())
+    }
+
+    fn send(&mut self, folded: Folded) -> anyhow::Result<()> {
+        self.batches.send(folded).map_err(|_| PublisherGone.into())
+    }
+
+    fn last_batch(&mut self) -> anyhow::Result<()> {
+        if self.pending.is_empty() { Ok(()) } else { self.close() }
+    }
+
+    fn look_at_commits(&mut self) -> anyhow::Result<()> {
+        while let Ok(committed) = self.committed.try_recv() {
+            self.instance.committed(&committed, &self.fold);
+            let is_its = self.writing.as_ref().is_some_and(|writing| committed.entry.number >= writing.number);
+            if self.is_written
+                && is_its
+                && let Some(writing) = self.writing.take()
+            {
+                self.put_in_place(writing);
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins, goes on with, or puts in place a snapshot. What fails here is said, and the stream goes on.
+    fn write_snapshot(&mut self) -> anyhow::Result<()> {
+        let now = Instant::now();
+        let Some(mut writing) = self.writing.take() else {
+            if now < self.snapshot_due || self.fold.number == self.instance.snapshot_number() {
+                return Ok(());
+            }
+            self.snapshot_due = now + Duration::from_secs(self.instance.scheme.settings.snapshot.every_s);
+            match self.instance.snapshots.begin(&mut self.fold) {
+                Ok(writing) => self.writing = Some(writing),
+                Err(error) => self.snapshot_failed(&error),
+            }
+            self.is_written = false;
+            counted::snapshot_stop(now.elapsed());
+            return Ok(());
+        };
+        if !self.is_written {
+            match writing.go_on(&mut self.fold, SLICE_BYTES) {
+                Ok(done) => self.is_written = done,
+                Err(error) => {
+                    writing.abandon(&mut self.fold);
+                    self.snapshot_failed(&error);
+                    return Ok(());
+                }
+            }
+            counted::snapshot_stop(now.elapsed());
+        }
+        if self.is_written && self.instance.journal_of(writing.number).is_some() {
+            self.put_in_place(writing);
+        } else {
+            self.writing = Some(writing);
+        }
+        Ok(())
+    }
+
+    fn put_in_place(&mut self, writing: Writing) {
+        let (number, n_bytes) = (writing.number, writing.n_bytes);
+        let Some(journal) = self.instance.journal_of(number) else {
+            self.writing = Some(writing);
+            return;
+        };
+        match self.instance.snapshots.finish(writing, journal) {
+            Ok(kept) => {
+                info!(number, n_bytes, "snapshot written");
+                self.instance.snapshot_written(number, n_bytes);
+                self.instance.trim(&kept);
+            }
+            Err(error) => self.snapshot_failed(&error),
+        }
+    }
+
+    fn snapshot_failed(&mut self, error: &anyhow::Error) {
+        counted::snapshot_failed();
+        error!("snapshot failed, the stream goes on without it: {error:#}");
+        self.snapshot_due = Instant::now() + SNAPSHOT_RETRY;
+    }
+}
+
+/// Puts records on the belt until asked to stop.
+fn read(instance: &Instance, mut positions: Positions, belt: &mut Belt<Record>) -> anyhow::Result<()> {
+    let mut from = instance.inputs_from(&positions)?;
+    let mut reader = instance.bus.reader(&from)?;
+    let (mut looked, mut active) = (Instant::now(), Instant::now());
+    while !instance.is_stopping() {
+        let records = match reader.poll(POLL_RECORDS_MAX, POLL_BYTES_MAX, POLL_WAIT) {
+            Ok(records) => records,
+            Err(error @ BusError::Gone { .. }) => {
+                return Err(anyhow::Error::new(error).context(
+                    "records are not there. Nothing more is judged until this is looked at; --accept-loss goes on from what there is",
+                ));
+            }
+            Err(error @ BusError::Unreachable { .. }) => {
+                warn!(%error, "waiting for the bus");
+                thread::sleep(Duration::from_millis(500));
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if !records.is_empty() {
+            active = Instant::now();
+        }
+        for record in records {
+            positions.pass(&record.partition, record.offset);
+            if belt.put(record).is_break() {
+                return Ok(());
+            }
+        }
+        if belt.flush().is_break() {
+            return Ok(());
+        }
+        if instance.ends_when_idle.is_some_and(|idle| active.elapsed() >= idle) {
+            instance.stop();
+        }
+        if looked.elapsed() >= LOOK_EVERY {
+            looked = Instant::now();
+            match instance.inputs_from(&positions) {
+                Ok(now) => {
+                    if now.0.len() != from.0.len() {
+                        info!(n_partitions = now.0.len(), "topics have more partitions, reading those too");
+                        reader = instance.bus.reader(&now)?;
+                        from = now;
+                    }
+                    instance.measure_lag(&positions);
+                }
+                Err(error) => warn!("topics could not be looked at: {error:#}"),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn labels_from(instance: &Instance, positions: &Positions) -> anyhow::Result<Positions> {
+    let mut from = Positions::default();
+    for number in 0..instance.bus.n_partitions(&instance.labels_topic)? {
+        let partition = Partition::new(instance.labels_topic.clone(), number);
+        let begin = instance.bus.extent(&partition)?.begin;
+        // A compacted topic may have lost its beginning, which says nothing that is not said again later.
+        from.0.insert(partition.clone(), positions.next(&partition).max(begin));
+    }
+    Ok(from)
+}
+
+/// The oldest of the kept snapshots: what is before it in the journal is needed no more.
+pub fn oldest(kept: &[Kept]) -> Option<&Kept> {
+    kept.last()
+}

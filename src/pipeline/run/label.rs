@@ -1,0 +1,104 @@
+//! A record of the labels topic: a label, the undoing of one, or that a document is to be forgotten.
+//!
+//! It stands in the journal as it came, so that following the journal needs no labels topic; what is wrong with it is
+//! found again in the same way.
+//!
+//! # Invariants
+//! - The key of a label names target, label and author; an empty value under it takes the label back.
+//!   (`a_tombstone_undoes_its_label`)
+
+use crate::bus::Record;
+use crate::document::identity::ID_BYTES_MAX;
+use crate::verdict::label::{self, Label, Target};
+use serde::{Deserialize, Serialize};
+
+/// A record of the labels topic.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabelRecord {
+    /// Its partition.
+    pub partition: i32,
+    /// Its offset.
+    pub offset: i64,
+    /// Its key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Its value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+}
+
+/// What a label record asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Puts a label in force, or takes it back.
+    Label(Box<Label>),
+    /// Forgets a document, with all that is kept of it.
+    Forget(String),
+}
+
+/// The key of a label: what a later record must have to replace it.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Key {
+    target: Target,
+    label: String,
+    by: String,
+}
+
+/// That a document is to be forgotten.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Forget {
+    /// The document's id.
+    pub forget: String,
+    /// Who wants it.
+    pub by: String,
+    /// Why.
+    #[serde(default)]
+    pub why: String,
+    /// When it was said, RFC 3339.
+    pub at: String,
+}
+
+/// The key that the record of a label has.
+pub fn key(record: &label::Record) -> Vec<u8> {
+    let label::Record { target, label, by, .. } = record.clone();
+    serde_json::to_vec(&Key { target, label, by }).expect("plain data in memory can be written")
+}
+
+impl LabelRecord {
+    /// A record as it came.
+    pub fn of(record: &Record) -> Self {
+        let text = |bytes: &Option<Vec<u8>>| bytes.as_ref().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        Self {
+            partition: record.partition.number,
+            offset: record.offset,
+            key: text(&record.key),
+            value: text(&record.value),
+        }
+    }
+
+    /// What it asks for, or what is wrong with it.
+    pub fn order(&self) -> Result<Order, String> {
+        let Some(value) = &self.value else { return self.undone() };
+        if value.contains("\"forget\"")
+            && let Ok(Forget { forget, .. }) = serde_json::from_str(value)
+        {
+            return match forget.len() {
+                1..=ID_BYTES_MAX => Ok(Order::Forget(forget)),
+                n => Err(format!("`forget` has {n} bytes, 1 to {ID_BYTES_MAX} can be an id")),
+            };
+        }
+        let label = Label::from_json(value.as_bytes()).map_err(|problems| problems.to_string())?;
+        Ok(Order::Label(Box::new(label)))
+    }
+
+    fn undone(&self) -> Result<Order, String> {
+        let key = self.key.as_deref().ok_or("it has neither key nor value")?;
+        let Key { target, label, by } =
+            serde_json::from_str(key).map_err(|error| format!("its value is empty, and its key is none: {error}"))?;
+        let at = "1970-01-01T00:00:00Z".to_owned();
+        let record = label::Record { target, label, by, why: String::new(), at, undo: true };
+        Label::try_from(record).map(|label| Order::Label(Box::new(label))).map_err(|problems| problems.to_string())
+    }
+}

@@ -1,0 +1,388 @@
+//! The filter on a bus: restored, following, seated, judging; and back when the seat is lost.
+//!
+//! State is a fold over the [`journal`]. An [`Instance`] begins at its newest snapshot ([`snapshots`]), folds what the
+//! journal says was folded since ([`follow`], [`replay`]), and when the seat is given to it goes on with what is new
+//! ([`judge`]). [`fold`] is what both do with a batch; [`inlet`] takes records in, [`outputs`] writes them out and
+//! [`publisher`] makes them durable.
+
+pub mod audit;
+mod counted;
+pub mod fold;
+pub mod follow;
+pub mod inlet;
+pub mod journal;
+pub mod judge;
+pub mod label;
+pub mod outputs;
+mod publisher;
+pub mod replay;
+pub mod scheme;
+pub mod snapshots;
+
+use crate::bus::{Bus, BusError, Partition, Positions};
+use crate::config::{BusKind, Settings};
+use crate::http::{Phase, State};
+use anyhow::{Context, bail};
+use fold::Fold;
+use follow::{Followed, Until, follow};
+use inlet::Ways;
+use journal::Origin;
+use judge::{Ended, judge};
+use outputs::Outlet;
+use publisher::Committed;
+use scheme::Scheme;
+use snapshots::{Kept, Snapshots};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+use tracing::{error, info, warn};
+
+/// How often a state that only a snapshot has is looked for, and with what pauses.
+const SNAPSHOT_LOOKS: u32 = 30;
+const SNAPSHOT_PAUSE: Duration = Duration::from_secs(1);
+
+/// What was lost, where that was accepted.
+#[derive(Clone, Debug)]
+pub struct Lost {
+    /// In words.
+    pub why: String,
+}
+
+/// How to run.
+pub struct Options {
+    /// Go on from what there is, where something was lost.
+    pub accept_loss: bool,
+    /// A store that `scan --store` has made, to begin with.
+    pub first_store: Option<PathBuf>,
+    /// End when there was nothing to read for so long.
+    pub ends_when_idle: Option<Duration>,
+}
+
+/// An instance of the filter on a bus.
+pub struct Instance {
+    /// The bus.
+    pub bus: Arc<dyn Bus>,
+    /// What the settings in force say.
+    pub scheme: Arc<Scheme>,
+    /// Who this is, for people.
+    pub name: String,
+    ways: Ways,
+    outlet: Outlet,
+    snapshots: Snapshots,
+    labels_topic: Arc<str>,
+    accept_loss: bool,
+    first_store: Option<PathBuf>,
+    ends_when_idle: Option<Duration>,
+    state: Arc<State>,
+    stopping: Arc<AtomicBool>,
+    progress: Mutex<Progress>,
+}
+
+/// What is committed, and what is written down.
+struct Progress {
+    /// The number of the last entry that is committed, and where the journal goes on after it.
+    number: u64,
+    journal: i64,
+    /// The same of the entry whose state is being written, remembered until it is in place.
+    recent: Vec<(u64, i64)>,
+    snapshot_number: u64,
+    snapshot_at: Instant,
+    counted_at: Instant,
+}
+
+/// Committed entries whose place in the journal is remembered: a snapshot takes less long to write.
+const RECENT_MAX: usize = 1 << 14;
+
+impl Instance {
+    /// An instance by `settings` on `bus`, which ends soon after `stopping` is set.
+    pub fn new(
+        settings: Arc<Settings>,
+        bus: Arc<dyn Bus>,
+        options: Options,
+        state: Arc<State>,
+        stopping: Arc<AtomicBool>,
+    ) -> anyhow::Result<Self> {
+        let Options { accept_loss, first_store, ends_when_idle } = options;
+        let now = Instant::now();
+        Ok(Self {
+            bus,
+            name: format!("{}:{}", hostname(), std::process::id()),
+            ways: Ways::new(&settings),
+            outlet: Outlet::new(&settings),
+            snapshots: Snapshots::open(&settings)?,
+            labels_topic: settings.topics.labels.as_str().into(),
+            scheme: Arc::new(Scheme::new(settings)?),
+            accept_loss,
+            first_store,
+            ends_when_idle,
+            state,
+            stopping,
+            progress: Mutex::new(Progress {
+                number: 0,
+                journal: 0,
+                recent: Vec::new(),
+                snapshot_number: 0,
+                snapshot_at: now,
+                counted_at: now,
+            }),
+        })
+    }
+
+    /// Runs until asked to stop.
+    pub fn run(&self) -> anyhow::Result<()> {
+        self.bus.prepare()?;
+        self.snapshots.sweep()?;
+        let mut n_looks = 0;
+        while !self.is_stopping() {
+            self.enter(Phase::Restoring);
+            let (fold, journal) = self.restored()?;
+            match follow(self, fold, journal, Until::Seated)? {
+                Followed::Stopped(_) => break,
+                Followed::NeedsSnapshot if n_looks < SNAPSHOT_LOOKS => {
+                    n_looks += 1;
+                    info!("the journal goes on from a state that only a snapshot has, waiting for one");
+                    thread::sleep(SNAPSHOT_PAUSE);
+                }
+                Followed::NeedsSnapshot => bail!(
+                    "the journal goes on from a state that is in no snapshot here (snapshot.folder, snapshot.holder); \
+                     --accept-loss goes on without it"
+                ),
+                Followed::Seated { fold, seat, lost } => {
+                    n_looks = 0;
+                    counted::seat(true);
+                    info!(number = fold.number, "seat taken");
+                    let ended = judge(self, *fold, seat, lost)?;
+                    counted::seat(false);
+                    match ended {
+                        Ended::Stopped => break,
+                        Ended::Fenced => warn!("another instance has taken the seat, following it"),
+                    }
+                }
+            }
+        }
+        self.enter(Phase::Stopping);
+        Ok(())
+    }
+
+    /// The state to begin with, and where the journal goes on after it.
+    pub fn restored(&self) -> anyhow::Result<(Fold, i64)> {
+        let partition = Partition::new(self.outlet.journal_topic(), 0);
+        let extent = self.bus.extent(&partition)?;
+        let settings = &self.scheme.settings;
+        if extent.end > 0 && self.snapshots.kept()?.is_empty() && !settings.snapshot.holder.is_empty() {
+            let token = std::fs::read_to_string(settings.bus.folder.join(&settings.http.token_file));
+            let fetched = token.map_err(anyhow::Error::from);
+            match fetched.and_then(|token| self.snapshots.fetch(&settings.snapshot.holder, token.trim())) {
+                Ok(()) => info!(holder = settings.snapshot.holder, "snapshot fetched"),
+                Err(error) => warn!(holder = settings.snapshot.holder, "no snapshot from the holder: {error:#}"),
+            }
+        }
+        if let Some((fold, journal)) = self.snapshots.newest(extent.end, settings)? {
+            if journal < extent.begin {
+                bail!(
+                    "the journal begins at {}, and the newest snapshot ends at {journal}: what lies between was deleted",
+                    extent.begin
+                );
+            }
+            self.restored_from(&fold, journal);
+            return Ok((fold, journal));
+        }
+        if extent.begin > 0 && extent.end > extent.begin {
+            let what = format!("there is no snapshot, and the journal begins at {}, not at 0", extent.begin);
+            if !self.accept_loss {
+                bail!("{what}: its beginning was deleted. --accept-loss begins with an empty store");
+            }
+            warn!("{what}; beginning with an empty store, as accepted");
+        }
+        Ok((Fold::new(self.scheme.clone()), extent.begin))
+    }
+
+    /// The state to audit from: none at all where the journal is whole, else the oldest snapshot that reaches it.
+    fn audited_from(&self, journal_begin: i64) -> anyhow::Result<(Fold, i64)> {
+        if journal_begin == 0 {
+            return Ok((Fold::new(self.scheme.clone()), 0));
+        }
+        let mut kept = self.snapshots.kept()?;
+        kept.retain(|kept| kept.journal >= journal_begin);
+        let Some(oldest) = kept.last() else {
+            bail!("the journal begins at {journal_begin}, and no snapshot reaches it: there is nothing to audit from");
+        };
+        let fold = snapshots::load(&oldest.path, &self.scheme.settings)
+            .with_context(|| format!("snapshot {}", oldest.path.display()))?;
+        Ok((fold, oldest.journal))
+    }
+
+    fn restored_from(&self, fold: &Fold, journal: i64) {
+        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        (progress.number, progress.journal, progress.snapshot_number) = (fold.number, journal, fold.number);
+        progress.recent = vec![(fold.number, journal)];
+    }
+
+    /// Whether an epoch is to begin before judging goes on, and from what. Changes the state accordingly.
+    fn turn(&self, fold: &mut Fold, lost: Option<Lost>) -> anyhow::Result<Option<Origin>> {
+        let lost = match lost {
+            Some(lost) => Some(lost),
+            None => self.missing_inputs(fold)?,
+        };
+        if let Some(Lost { why }) = lost {
+            error!("LOSS ACCEPTED: {why}");
+            if !fold.scheme.is_like(&self.scheme) {
+                *fold = Fold {
+                    positions: fold.positions.clone(),
+                    number: fold.number,
+                    epoch: fold.epoch,
+                    ..Fold::new(self.scheme.clone())
+                };
+            }
+            return Ok(Some(Origin::Snapshot { why }));
+        }
+        if fold.epoch == 0 {
+            let Some(path) = &self.first_store else { return Ok(Some(Origin::Empty)) };
+            let first = snapshots::load(path, &self.scheme.settings)
+                .with_context(|| format!("store {} cannot be begun with", path.display()))?;
+            fold.filter = first.filter;
+            return Ok(Some(Origin::Snapshot { why: "began with a store that `scan --store` made".into() }));
+        }
+        if self.first_store.is_some() {
+            warn!("the journal is not empty, the store to begin with is passed over");
+        }
+        if fold.scheme.is_like(&self.scheme) {
+            return Ok(None);
+        }
+        match fold.carry(self.scheme.clone()) {
+            Ok(()) => Ok(Some(Origin::Carried)),
+            Err(error) if self.accept_loss => {
+                error!("LOSS ACCEPTED: the store begins anew: {error:#}");
+                let Fold { positions, number, epoch, .. } = std::mem::replace(fold, Fold::new(self.scheme.clone()));
+                *fold = Fold { positions, number, epoch, ..Fold::new(self.scheme.clone()) };
+                Ok(Some(Origin::Snapshot { why: format!("settings changed: {error:#}") }))
+            }
+            Err(error) => Err(error.context(
+                "the settings have changed in a way that the store cannot go on under. --accept-loss begins an empty \
+                 store where the journal ends",
+            )),
+        }
+    }
+
+    /// Inputs that were deleted before they were read, or topics that were made again.
+    fn missing_inputs(&self, fold: &mut Fold) -> anyhow::Result<Option<Lost>> {
+        let mut found: Option<String> = None;
+        for (partition, wanted) in self.inputs_from(&fold.positions)?.0 {
+            let extent = self.bus.extent(&partition)?;
+            if (extent.begin..=extent.end).contains(&wanted) {
+                continue;
+            }
+            let gone = BusError::Gone { partition: partition.clone(), wanted, begin: extent.begin, end: extent.end };
+            if wanted == 0 && fold.epoch == 0 {
+                info!(%partition, begin = extent.begin, "the topic's beginning is gone, judging begins with what is there");
+            } else if !self.accept_loss {
+                return Err(anyhow::Error::new(gone).context(
+                    "records are not there. Nothing is judged until this is looked at; --accept-loss goes on from what there is",
+                ));
+            } else {
+                counted::lost(&partition.topic, extent.begin - wanted);
+                found = Some(found.map_or_else(|| gone.to_string(), |others| format!("{others}; {gone}")));
+            }
+            fold.positions.0.insert(partition, extent.begin);
+        }
+        Ok(found.map(|why| Lost { why }))
+    }
+
+    /// Where each partition of the inputs goes on.
+    fn inputs_from(&self, positions: &Positions) -> Result<Positions, BusError> {
+        let mut from = Positions::default();
+        for topic in self.ways.inputs() {
+            for number in 0..self.bus.n_partitions(topic)? {
+                let partition = Partition::new(topic.clone(), number);
+                from.0.insert(partition.clone(), positions.next(&partition));
+            }
+        }
+        Ok(from)
+    }
+
+    fn measure_lag(&self, positions: &Positions) {
+        for (partition, next) in &positions.0 {
+            if let Ok(extent) = self.bus.extent(partition) {
+                counted::lag(partition, (extent.end - next).max(0));
+            }
+        }
+    }
+
+    /// Notes that an entry is committed.
+    fn committed(&self, committed: &Committed, fold: &Fold) {
+        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        (progress.number, progress.journal) = (committed.entry.number, committed.journal);
+        progress.recent.push((committed.entry.number, committed.journal));
+        if progress.recent.len() > RECENT_MAX {
+            progress.recent.drain(..RECENT_MAX / 2);
+        }
+        counted::journal(committed.journal);
+        if progress.counted_at.elapsed() > Duration::from_secs(5) {
+            progress.counted_at = Instant::now();
+            counted::snapshot_age(progress.snapshot_at.elapsed());
+            counted::census(fold);
+        }
+    }
+
+    /// Where the journal goes on after the entry `number`, if that is committed and was not long ago.
+    fn journal_of(&self, number: u64) -> Option<i64> {
+        let progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        progress.recent.iter().rev().find(|(other, _)| *other == number).map(|(_, journal)| *journal)
+    }
+
+    fn snapshot_number(&self) -> u64 {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner).snapshot_number
+    }
+
+    fn snapshot_written(&self, number: u64, n_bytes: u64) {
+        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        (progress.snapshot_number, progress.snapshot_at) = (number, Instant::now());
+        counted::snapshot(n_bytes);
+    }
+
+    /// Trims the journal behind the oldest snapshot that is kept.
+    fn trim(&self, kept: &[Kept]) {
+        let Some(oldest) = judge::oldest(kept) else { return };
+        let partition = Partition::new(self.outlet.journal_topic(), 0);
+        if let Err(error) = self.bus.trim(&partition, oldest.journal) {
+            warn!(%error, "the journal could not be trimmed, it will be after the next snapshot");
+        }
+    }
+
+    fn n_threads(&self) -> NonZeroUsize {
+        let all = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        NonZeroUsize::new(self.scheme.settings.batch.threads).unwrap_or(all)
+    }
+
+    /// Signing is most of the work: the fold has threads of its own only where there are many.
+    fn n_fold_threads(&self) -> usize {
+        (self.n_threads().get() / 4).max(1)
+    }
+
+    fn batch_wait(&self) -> Duration {
+        let settings = &self.scheme.settings;
+        Duration::from_millis(match settings.bus.kind {
+            BusKind::Embedded => settings.batch.wait_ms,
+            BusKind::Kafka => settings.batch.kafka_wait_ms,
+        })
+    }
+
+    fn enter(&self, phase: Phase) {
+        self.state.set_phase(phase);
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
+    fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+    }
+}
+
+fn hostname() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname").map_or_else(|_| "host".into(), |name| name.trim().to_owned())
+}

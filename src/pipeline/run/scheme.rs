@@ -1,0 +1,179 @@
+//! Under what the store folds: the settings that decide signatures and verdicts, with their lexicons.
+//!
+//! Threads, batches, bus and HTTP are not among them. The journal and every snapshot hold them in full, but for the secret,
+//! so that what was written under other settings is followed under those.
+//!
+//! # Invariants
+//! - Settings that decide come back out of the journal, the others stay ours. (`decisive_settings_come_back`)
+//! - A scheme of another secret or lexicon is refused. (`another_secret_is_refused`)
+
+use super::inlet::{Inlet, Ways};
+use crate::config::{Problems, Settings};
+use crate::pipeline::filter::Filter;
+use crate::pipeline::lexicon;
+use crate::signature::imatch::Lexicons;
+use crate::signature::{SCHEME, Signer};
+use crate::verdict::labels::Labels;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Sections that decide nothing.
+const INDIFFERENT: [&str; 7] = ["secret", "bus", "topics", "batch", "snapshot", "http", "kafka"];
+
+/// Under what the store folds.
+pub struct Scheme {
+    /// All settings; of those that decide nothing, ours.
+    pub settings: Arc<Settings>,
+    /// The lexicons that they name.
+    pub lexicons: Arc<Lexicons>,
+    /// Names secret, lexicons and signature settings.
+    pub key_id: u64,
+}
+
+/// Why a scheme cannot be used here.
+#[derive(Debug, thiserror::Error)]
+pub enum SchemeError {
+    /// Its settings make no sense to this version.
+    #[error("the settings that it was made with cannot be read: {0}")]
+    Settings(#[source] serde_json::Error),
+    /// A lexicon is missing.
+    #[error("the lexicons that it was made with are not there: {0}")]
+    Lexicons(#[from] Problems),
+    /// The secret, a lexicon or the scheme is another.
+    #[error("it was made with another secret or lexicon (key {found}, ours gives {ours})")]
+    Key {
+        /// The key that it was made with.
+        found: String,
+        /// What ours gives under its settings.
+        ours: String,
+    },
+    /// Another version made it.
+    #[error("it was made by signature scheme {found}, this version has {SCHEME}")]
+    Scheme {
+        /// The scheme that it was made with.
+        found: u32,
+    },
+}
+
+impl Scheme {
+    /// That of the settings in force.
+    pub fn new(settings: Arc<Settings>) -> Result<Self, Problems> {
+        let lexicons = lexicon::load(&settings)?;
+        let key_id = Signer::new(&settings, lexicons.clone()).key_id();
+        Ok(Self { settings, lexicons, key_id })
+    }
+
+    /// The one that `decisive` and `key_id` were written down of, with what `ours` says where it does not matter.
+    pub fn recorded(decisive: &Value, key_id: &str, scheme: u32, ours: &Settings) -> Result<Self, SchemeError> {
+        if scheme != SCHEME {
+            return Err(SchemeError::Scheme { found: scheme });
+        }
+        let settings = merged(decisive, ours).map_err(SchemeError::Settings)?;
+        let made = Self::new(Arc::new(settings))?;
+        if made.key_id() != key_id {
+            return Err(SchemeError::Key { found: key_id.to_owned(), ours: made.key_id() });
+        }
+        Ok(made)
+    }
+
+    /// The settings that decide, for writing down.
+    pub fn decisive(&self) -> Value {
+        let Settings { bus, topics, batch, .. } = &*self.settings;
+        let mut all = serde_json::to_value(&*self.settings).expect("settings have no map with odd keys");
+        if let Value::Object(sections) = &mut all {
+            sections.retain(|name, _| !INDIFFERENT.contains(&name.as_str()));
+            sections.insert(
+                "inputs".into(),
+                json!({
+                    "pages_form": topics.pages_form,
+                    "emails_form": topics.emails_form,
+                    "record_bytes_max": bus.record_bytes_max,
+                    "labels_held_max": batch.labels_held_max,
+                }),
+            );
+        }
+        all
+    }
+
+    /// A digest of [`Scheme::decisive`].
+    pub fn digest(&self) -> String {
+        format!("{:016x}", xxh3_64(self.decisive().to_string().as_bytes()))
+    }
+
+    /// `key_id` as it is written down.
+    pub fn key_id(&self) -> String {
+        format!("{:016x}", self.key_id)
+    }
+
+    /// Whether both fold alike.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.key_id == other.key_id && self.decisive() == other.decisive()
+    }
+
+    /// What takes records in under it.
+    pub fn inlet(&self) -> Inlet {
+        Inlet::new(self.settings.clone(), self.lexicons.clone(), Arc::new(Ways::new(&self.settings)))
+    }
+
+    /// A filter that has seen nothing.
+    pub fn filter(&self) -> Filter {
+        Filter::new(&self.settings, Labels::new(self.settings.batch.labels_held_max), self.key_id)
+    }
+}
+
+fn merged(decisive: &Value, ours: &Settings) -> Result<Settings, serde_json::Error> {
+    let mut all = serde_json::to_value(ours)?;
+    for (name, section) in decisive.as_object().into_iter().flatten() {
+        if name != "inputs" && !INDIFFERENT.contains(&name.as_str()) {
+            all[name] = section.clone();
+        }
+    }
+    let inputs = &decisive["inputs"];
+    all["topics"]["pages_form"] = inputs["pages_form"].clone();
+    all["topics"]["emails_form"] = inputs["emails_form"].clone();
+    all["bus"]["record_bytes_max"] = inputs["record_bytes_max"].clone();
+    all["batch"]["labels_held_max"] = inputs["labels_held_max"].clone();
+    let mut settings: Settings = serde_json::from_value(all)?;
+    // Secrets do not survive being shown.
+    settings.secret = ours.secret.clone();
+    settings.kafka = ours.kafka.clone();
+    Ok(settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Secret;
+
+    fn scheme(change: impl FnOnce(&mut Settings)) -> Scheme {
+        let mut settings = Settings::default();
+        change(&mut settings);
+        Scheme::new(Arc::new(settings)).unwrap()
+    }
+
+    #[test]
+    fn decisive_settings_come_back() {
+        let made = scheme(|settings| {
+            settings.quilt.fraction_min = 0.625;
+            settings.topics.pages_form = crate::config::InputForm::Raw;
+            settings.batch.wait_ms = 77;
+        });
+        let ours = scheme(|settings| settings.batch.wait_ms = 5);
+        assert!(!made.is_like(&ours));
+        let read = Scheme::recorded(&made.decisive(), &made.key_id(), SCHEME, &ours.settings).unwrap();
+        assert!(read.is_like(&made));
+        assert_eq!((read.settings.quilt.fraction_min, read.settings.batch.wait_ms), (0.625, 5));
+        assert_eq!(read.digest(), made.digest());
+    }
+
+    #[test]
+    fn another_secret_is_refused() {
+        let made = scheme(|settings| settings.secret = Secret::new("another"));
+        let refused = Scheme::recorded(&made.decisive(), &made.key_id(), SCHEME, &Settings::default());
+        assert!(matches!(refused, Err(SchemeError::Key { .. })));
+        assert!(!made.decisive().to_string().contains("another"));
+        let refused = Scheme::recorded(&made.decisive(), &made.key_id(), SCHEME + 1, &Settings::default());
+        assert!(matches!(refused, Err(SchemeError::Scheme { .. })));
+    }
+}
