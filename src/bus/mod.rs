@@ -54,6 +54,12 @@ pub trait Bus: Send + Sync {
 
     /// Deletes the records of the partition before `offset`, sooner or later.
     fn trim(&self, partition: &Partition, offset: i64) -> Result<(), BusError>;
+
+    /// Says which records are still needed, those from `positions` on: the bus itself deletes none of them by age or size, where that
+    /// is in its hands. (Kafka's retention is a setting of its topics.)
+    fn protect(&self, _positions: &Positions) -> Result<(), BusError> {
+        Ok(())
+    }
 }
 
 /// The records that a partition holds: `begin..end`.

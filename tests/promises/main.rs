@@ -1,6 +1,7 @@
 //! What Seamripper promises to its users, one file per promise.
 #![allow(clippy::unwrap_used, reason = "all of this is tests; clippy's own exception covers only `#[test]` functions")]
 
+mod bus;
 mod command_line;
 mod compare_command;
 mod content;
@@ -23,6 +24,7 @@ mod memory;
 mod naive;
 mod quality;
 mod relations;
+mod run;
 mod scan_command;
 mod schemas;
 mod sign_command;

@@ -7,6 +7,7 @@
 //! - Whoever judges has followed all that was committed before it. (`tests/promises/run.rs`)
 //! - A verdict that comes out otherwise than it was published stops the instance. (`a_forged_journal_is_noticed`)
 
+use super::fault;
 use super::fold::{Fold, Folded};
 use super::inlet::{Inlet, Taken};
 use super::journal::{Batch, Entry, Origin, SCHEMA, What};
@@ -274,6 +275,7 @@ impl<'a> Finder<'a> {
             return Ok(());
         }
         seat.take()?;
+        fault::point("seat_taken");
         let by = self.instance.name.clone();
         let positions = Positions::default();
         let entry = Entry { schema: SCHEMA, number: 0, epoch: 0, what: What::Seat { by }, positions };

@@ -264,3 +264,101 @@ fn carrier(record: &Record, kind: Kind) -> Result<Carrier, String> {
     }
     Ok(carrier)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::run::scheme::Scheme;
+
+    fn record(topic: &str, key: Option<&str>, headers: &[(&str, &str)], value: &[u8]) -> Record {
+        let headers = headers.iter().map(|(name, value)| ((*name).into(), value.as_bytes().to_vec())).collect();
+        let key = key.map(|key| key.as_bytes().to_vec());
+        Record {
+            partition: Partition::new(topic, 3),
+            offset: 7,
+            time_ms: 1000,
+            key,
+            headers,
+            value: Some(value.into()),
+        }
+    }
+
+    fn inlet(change: impl FnOnce(&mut Settings)) -> Inlet {
+        let mut settings = Settings::default();
+        change(&mut settings);
+        Scheme::new(Arc::new(settings)).unwrap().inlet()
+    }
+
+    fn arrival(inlet: &mut Inlet, record: Record) -> Arrival {
+        match inlet.take(record).fate {
+            Fate::Document(arrival) => *arrival,
+            Fate::SetAside(set_aside) => panic!("set aside: {:?}", set_aside.letter),
+            Fate::Empty => panic!("empty"),
+        }
+    }
+
+    #[test]
+    fn keys_and_headers_name_a_document() {
+        let mut inlet = inlet(|_| ());
+        let html = b"<p>some words that stand on a page";
+        let url = Some("https://a.example/x");
+        let named = arrival(&mut inlet, record("pages", url, &[], html));
+        assert_eq!((named.id.as_str(), named.url.as_deref()), ("https://a.example/x", url));
+        assert_eq!((&*named.source.topic, named.source.partition, named.source.offset), ("pages", 3, 7));
+        assert_eq!((named.source.time.as_deref(), named.time_ms), (Some("1970-01-01T00:00:01Z"), Some(1000)));
+        let headers = [("url", "https://b.example/y"), ("ip", "192.0.2.7")];
+        let named = arrival(&mut inlet, record("pages", Some("mine"), &headers, html));
+        assert_eq!((named.id.as_str(), named.domain.as_deref()), ("mine", Some("b.example")));
+        assert_eq!(named.ip, Some("192.0.2.7".parse().unwrap()));
+        let envelope = br#" {"id": "theirs", "url": "https://c.example/", "html": "<p>hello"}"#;
+        let named = arrival(&mut inlet, record("pages", Some("mine"), &headers, envelope));
+        assert_eq!((named.id.as_str(), named.domain.as_deref()), ("theirs", Some("c.example")));
+        let mail = b"From: a@b.example\r\nSubject: x\r\n\r\nhello\r\n";
+        let headers = [("authenticated-domain", "b.example")];
+        let named = arrival(&mut inlet, record("emails", Some("q1"), &headers, mail));
+        assert_eq!((named.id.as_str(), named.authenticated_domain.as_deref()), ("q1", Some("b.example")));
+        assert!(arrival(&mut inlet, record("emails", None, &[], mail)).id.starts_with("m-"));
+    }
+
+    #[test]
+    fn what_cannot_be_read_becomes_a_dead_letter() {
+        let mut inlet = inlet(|settings| {
+            settings.limits.body_bytes_max = 100;
+            settings.bus.record_bytes_max = 200;
+        });
+        let large = vec![b'x'; 150];
+        let larger = vec![b'y'; 100_000];
+        for (topic, key, headers, value, reason) in [
+            ("pages", Some("k"), vec![], &b"{\"id\": 3"[..], "envelope"),
+            ("emails", None, vec![], b"\x00\x01", "not_a_mail"),
+            ("pages", Some("k"), vec![("ip", "nowhere")], b"<p>x", "headers"),
+            ("pages", Some("k"), vec![], &large, "too_large"),
+            ("pages", None, vec![], &larger, "too_large"),
+        ] {
+            let taken = inlet.take(record(topic, key, &headers, value));
+            let Fate::SetAside(set_aside) = taken.fate else { panic!("{reason} was taken") };
+            let SetAside { reason: found, letter, verdict } = *set_aside;
+            let header = |name: &str| {
+                let found = letter.headers.iter().rev().find(|(other, _)| **other == *name);
+                found.map(|(_, value)| String::from_utf8(value.clone()).unwrap())
+            };
+            assert_eq!((found, header("reason").as_deref()), (reason, Some(reason)));
+            assert_eq!(
+                (header("topic").as_deref(), header("partition"), header("offset")),
+                (Some(topic), Some("3".into()), Some("7".into()))
+            );
+            assert_eq!(verdict.map(|verdict| verdict.id).as_deref(), key, "{reason}");
+            assert_eq!(letter.key.as_deref(), key.map(str::as_bytes));
+            match value.len() {
+                100_000 => {
+                    assert_eq!(letter.value.unwrap(), value[..BEGINNING_BYTES]);
+                    assert_eq!(header("original-bytes").as_deref(), Some("100000"));
+                }
+                _ => assert_eq!(letter.value.unwrap(), value),
+            }
+        }
+        let mut tombstone = record("pages", Some("k"), &[], b"");
+        tombstone.value = None;
+        assert!(matches!(inlet.take(tombstone).fate, Fate::Empty));
+    }
+}

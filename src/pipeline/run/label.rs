@@ -102,3 +102,37 @@ impl LabelRecord {
         Label::try_from(record).map(|label| Order::Label(Box::new(label))).map_err(|problems| problems.to_string())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(key: Option<&str>, value: Option<&str>) -> LabelRecord {
+        LabelRecord { partition: 0, offset: 0, key: key.map(str::to_owned), value: value.map(str::to_owned) }
+    }
+
+    #[test]
+    fn a_tombstone_undoes_its_label() {
+        let json = r#"{"target":{"document":"d"},"label":"spam","by":"me","why":"","at":"2026-01-31T12:00:00Z"}"#;
+        let Ok(Order::Label(label)) = record(None, Some(json)).order() else { panic!("no label") };
+        let key = String::from_utf8(key(label.record())).unwrap();
+        let Ok(Order::Label(undone)) = record(Some(&key), None).order() else { panic!("no label") };
+        assert!(undone.record().undo);
+        assert_eq!((&undone.record().target, &undone.record().label), (&label.record().target, &label.record().label));
+    }
+
+    #[test]
+    fn what_is_no_order_is_refused_with_a_reason() {
+        let forget = r#"{"forget":"d","by":"me","why":"asked","at":"2026-01-31T12:00:00Z"}"#;
+        assert_eq!(record(None, Some(forget)).order(), Ok(Order::Forget("d".into())));
+        for (key, value, problem) in [
+            (None, None, "neither key nor value"),
+            (Some("x"), None, "its key is none"),
+            (None, Some("[]"), "no JSON object"),
+            (None, Some(r#"{"forget":"","by":"me","at":"2026-01-31T12:00:00Z"}"#), "0 bytes"),
+        ] {
+            let refused = record(key, value).order().unwrap_err();
+            assert!(refused.contains(problem), "{refused}");
+        }
+    }
+}

@@ -7,6 +7,7 @@
 
 pub mod audit;
 mod counted;
+mod fault;
 pub mod fold;
 pub mod follow;
 pub mod inlet;
@@ -96,6 +97,33 @@ struct Progress {
 /// Committed entries whose place in the journal is remembered: a snapshot takes less long to write.
 const RECENT_MAX: usize = 1 << 14;
 
+/// How a turn of duty ended.
+enum Duty {
+    Done,
+    Again,
+}
+
+/// What has not worked of late.
+#[derive(Default)]
+struct Trouble {
+    n_looks: u32,
+    n_failures: u32,
+}
+
+impl Trouble {
+    /// How long to wait before the next try: 1 s, 2 s, 4 s ... 30 s.
+    fn pause(&mut self) -> Duration {
+        self.n_failures += 1;
+        Duration::from_secs(1 << (self.n_failures - 1).min(5)).min(Duration::from_secs(30))
+    }
+}
+
+/// Whether a later try may go better.
+fn passes(error: &anyhow::Error) -> bool {
+    let found = error.chain().find_map(|cause| cause.downcast_ref::<BusError>());
+    matches!(found, Some(BusError::Unreachable { .. } | BusError::Broken(_) | BusError::Fenced))
+}
+
 impl Instance {
     /// An instance by `settings` on `bus`, which ends soon after `stopping` is set.
     pub fn new(
@@ -135,36 +163,62 @@ impl Instance {
     pub fn run(&self) -> anyhow::Result<()> {
         self.bus.prepare()?;
         self.snapshots.sweep()?;
-        let mut n_looks = 0;
+        let mut trouble = Trouble::default();
         while !self.is_stopping() {
-            self.enter(Phase::Restoring);
-            let (fold, journal) = self.restored()?;
-            match follow(self, fold, journal, Until::Seated)? {
-                Followed::Stopped(_) => break,
-                Followed::NeedsSnapshot if n_looks < SNAPSHOT_LOOKS => {
-                    n_looks += 1;
-                    info!("the journal goes on from a state that only a snapshot has, waiting for one");
-                    thread::sleep(SNAPSHOT_PAUSE);
+            match self.turn_of_duty(&mut trouble) {
+                Ok(Duty::Done) => break,
+                Ok(Duty::Again) => {}
+                // The bus has forgotten nothing, and what we knew is in doubt: back to the snapshot, after a while.
+                Err(error) if passes(&error) => {
+                    let pause = trouble.pause();
+                    error!(seconds = pause.as_secs(), "the bus fails, beginning again from the snapshot: {error:#}");
+                    self.sleep(pause);
                 }
-                Followed::NeedsSnapshot => bail!(
-                    "the journal goes on from a state that is in no snapshot here (snapshot.folder, snapshot.holder); \
-                     --accept-loss goes on without it"
-                ),
-                Followed::Seated { fold, seat, lost } => {
-                    n_looks = 0;
-                    counted::seat(true);
-                    info!(number = fold.number, "seat taken");
-                    let ended = judge(self, *fold, seat, lost)?;
-                    counted::seat(false);
-                    match ended {
-                        Ended::Stopped => break,
-                        Ended::Fenced => warn!("another instance has taken the seat, following it"),
-                    }
-                }
+                Err(error) => return Err(error),
             }
         }
         self.enter(Phase::Stopping);
         Ok(())
+    }
+
+    /// Restores, follows, and judges while the seat is ours.
+    fn turn_of_duty(&self, trouble: &mut Trouble) -> anyhow::Result<Duty> {
+        self.enter(Phase::Restoring);
+        let (fold, journal) = self.restored()?;
+        match follow(self, fold, journal, Until::Seated)? {
+            Followed::Stopped(_) => Ok(Duty::Done),
+            Followed::NeedsSnapshot if trouble.n_looks < SNAPSHOT_LOOKS => {
+                trouble.n_looks += 1;
+                info!("the journal goes on from a state that only a snapshot has, waiting for one");
+                self.sleep(SNAPSHOT_PAUSE);
+                Ok(Duty::Again)
+            }
+            Followed::NeedsSnapshot => bail!(
+                "the journal goes on from a state that is in no snapshot here (snapshot.folder, snapshot.holder); \
+                 --accept-loss goes on without it"
+            ),
+            Followed::Seated { fold, seat, lost } => {
+                *trouble = Trouble::default();
+                counted::seat(true);
+                info!(number = fold.number, "seat taken");
+                let ended = judge(self, *fold, seat, lost);
+                counted::seat(false);
+                match ended? {
+                    Ended::Stopped => Ok(Duty::Done),
+                    Ended::Fenced => {
+                        warn!("another instance has taken the seat, following it");
+                        Ok(Duty::Again)
+                    }
+                }
+            }
+        }
+    }
+
+    fn sleep(&self, pause: Duration) {
+        let until = Instant::now() + pause;
+        while Instant::now() < until && !self.is_stopping() {
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// The state to begin with, and where the journal goes on after it.

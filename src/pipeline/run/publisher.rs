@@ -5,6 +5,7 @@
 //!   (`tests/promises/run.rs`)
 
 use super::counted;
+use super::fault;
 use super::fold::Folded;
 use super::inlet::shortened;
 use super::journal::Entry;
@@ -53,7 +54,9 @@ pub(super) fn publish(
         }
         let publication = outlet.publication(folded);
         let begun = Instant::now();
+        fault::point("before_commit");
         let offset = published(&mut *seat, publication, &dead_letters)?;
+        fault::point("after_commit");
         counted::commit(begun.elapsed());
         let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_millis() as i64);
         for time_ms in times_ms {

@@ -7,6 +7,7 @@
 //! - A snapshot is there whole or not at all, whatever breaks while it is written. (`a_half_written_snapshot_is_none`)
 //! - A damaged one is refused by name, and the one before it is used. (`a_damaged_snapshot_gives_way_to_the_one_before`)
 
+use super::fault;
 use super::fold::Fold;
 use super::scheme::Scheme;
 use crate::bus::Positions;
@@ -135,8 +136,10 @@ impl Snapshots {
     pub fn finish(&self, mut writing: Writing, journal: i64) -> anyhow::Result<Vec<Kept>> {
         writing.file.flush()?;
         writing.file.get_ref().sync_all()?;
+        fault::point("before_snapshot");
         let path = self.folder.join(format!("{journal:020}{ENDING}"));
         fs::rename(&writing.path, &path).with_context(|| format!("cannot write {}", path.display()))?;
+        fault::point("after_snapshot");
         File::open(&self.folder)?.sync_all()?;
         let mut kept = self.kept()?;
         for old in kept.split_off(self.n_kept.min(kept.len())) {
@@ -176,6 +179,7 @@ impl Snapshots {
 impl Writing {
     /// Writes the next slices; true when all is written.
     pub fn go_on(&mut self, fold: &mut Fold, bytes_max: usize) -> anyhow::Result<bool> {
+        fault::point("in_snapshot");
         let mut counted = Counted { inner: &mut self.file, n_bytes: 0 };
         let done = fold.filter.write_snapshot(bytes_max, &mut counted)?;
         self.n_bytes += counted.n_bytes;

@@ -1,0 +1,237 @@
+//! The filter on a bus judges every document once, whatever breaks. Each bus runs the same tests on a ground of its own.
+//!
+//! Counts are small here and full with `SEAMRIPPER_SOAK=full` (`make soak`).
+
+mod embedded;
+mod faults;
+mod oracle;
+mod poison;
+mod seats;
+mod states;
+
+use crate::bus::Ground;
+use crate::made::Made;
+use seamripper::bus::{Bus, Outgoing, Partition, Positions, Record};
+use seamripper::document::{self, Format};
+use seamripper::verdict::event::Verdict;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+/// What has not happened by then does not happen.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// A count: `small` in every test run, `full` in a soak.
+pub(crate) fn scaled(small: usize, full: usize) -> usize {
+    if std::env::var("SEAMRIPPER_SOAK").is_ok_and(|soak| soak == "full") { full } else { small }
+}
+
+/// All of it as tests, on grounds that the function makes.
+macro_rules! promises {
+    ($ground:path) => {
+        $crate::run::promises! { $ground:
+            oracle::verdicts_are_those_of_the_naive_fold
+            oracle::labels_and_forgetting_hold_from_the_next_batch_on
+            faults::killed_at_any_moment_nothing_is_lost_or_repeated
+            faults::killed_at_the_worst_moments_nothing_is_lost_or_repeated
+            poison::every_malformed_record_is_set_aside_and_the_others_are_judged
+            seats::a_killed_holder_is_followed_by_a_standby
+            seats::a_hung_holder_is_shut_out
+            seats::a_newcomer_does_not_take_the_seat
+            states::changed_settings_are_an_epoch
+        }
+    };
+    ($ground:path: $($module:ident::$promise:ident)*) => {
+        $(
+            #[test]
+            fn $promise() {
+                $crate::run::$module::$promise(&$ground());
+            }
+        )*
+    };
+}
+pub(crate) use promises;
+
+/// A ground with settings that make faults likely: small batches, frequent snapshots, a small store.
+pub(crate) fn hasty(mut ground: Ground) -> Ground {
+    let settings = &mut ground.settings;
+    settings.store.memory = 16 << 20;
+    settings.batch.documents_max = 50.try_into().unwrap();
+    settings.batch.idle_ms = 200;
+    settings.snapshot.every_s = 1;
+    // Nothing is trimmed, so that an audit sees all of it.
+    settings.snapshot.kept = 10_000.try_into().unwrap();
+    settings.http.enabled = false;
+    ground
+}
+
+/// A made document as a record of an input.
+pub(crate) fn input(ground: &Ground, record: document::Record) -> Outgoing {
+    let topics = &ground.settings.topics;
+    let topic = match record.format {
+        Format::Page | Format::PageEnvelope => &topics.pages,
+        Format::Mail | Format::MailEnvelope => &topics.emails,
+    };
+    let key = record.carrier.id.or(record.carrier.url).map(String::into_bytes);
+    Outgoing { key, value: Some(record.body), ..Outgoing::to(topic.as_str()) }
+}
+
+/// The first `n` made documents of a seed.
+pub(crate) fn inputs(ground: &Ground, seed: u64, n: usize) -> Vec<Outgoing> {
+    let mut made = Made::new(seed);
+    (0..n).map(|_| input(ground, made.record())).collect()
+}
+
+/// All records of a topic, as they come.
+pub(crate) fn records(bus: &dyn Bus, topic: &str) -> Vec<Record> {
+    let mut from = Positions::default();
+    for number in 0..bus.n_partitions(topic).unwrap() {
+        let partition = Partition::new(topic, number);
+        let begin = bus.extent(&partition).unwrap().begin;
+        from.0.insert(partition, begin);
+    }
+    let mut reader = bus.reader(&from).unwrap();
+    let mut records = Vec::new();
+    loop {
+        let more = reader.poll(10_000, usize::MAX, Duration::from_millis(1500)).unwrap();
+        if more.is_empty() {
+            return records;
+        }
+        records.extend(more);
+    }
+}
+
+/// The verdicts that are published, by their ids. None may be there twice.
+pub(crate) fn verdicts(bus: &dyn Bus, ground: &Ground) -> BTreeMap<String, Verdict> {
+    let mut verdicts = BTreeMap::new();
+    for record in records(bus, &ground.settings.topics.verdicts) {
+        let id = String::from_utf8(record.header("verdict").unwrap().to_vec()).unwrap();
+        let verdict: Verdict = serde_json::from_slice(record.value.as_deref().unwrap()).unwrap();
+        assert!(verdicts.insert(id.clone(), verdict).is_none(), "{id} is there twice");
+    }
+    verdicts
+}
+
+/// How many documents have a verdict.
+pub(crate) fn n_judged(verdicts: &BTreeMap<String, Verdict>) -> usize {
+    verdicts.values().filter(|verdict| verdict.revision == 0).count()
+}
+
+/// `seamripper` as a process, killed with the test.
+pub(crate) struct Process {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Process {
+    /// Starts `seamripper ARGUMENTS` with the ground's settings.
+    pub(crate) fn start(ground: &Ground, arguments: &[&str], fault: Option<&str>) -> Self {
+        Self::begin(command(ground, arguments, fault), ground)
+    }
+
+    pub(crate) fn begin(mut command: Command, ground: &Ground) -> Self {
+        static N: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+        let number = N.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let log = ground.folder.path().join(format!("log-{number}"));
+        command.stderr(File::create(&log).unwrap());
+        Self { child: command.spawn().unwrap(), log }
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap()
+    }
+
+    /// Waits for its end.
+    pub(crate) fn ended(&mut self) -> ExitStatus {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(begun.elapsed() < PATIENCE, "still running:\n{}", self.log());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Waits until the log says so.
+    pub(crate) fn says(&self, words: &str) {
+        let begun = Instant::now();
+        while !self.log().contains(words) {
+            assert!(begun.elapsed() < PATIENCE, "never said {words:?}:\n{}", self.log());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// kill -9.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([&format!("-{name}"), &self.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ended = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
+
+/// The command `seamripper ARGUMENTS` with the ground's settings.
+pub(crate) fn command(ground: &Ground, arguments: &[&str], fault: Option<&str>) -> Command {
+    let path = ground.folder.path().join("seamripper.toml");
+    std::fs::write(&path, toml(ground)).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_seamripper"));
+    command.args(arguments).arg("-c").arg(&path).current_dir(ground.folder.path());
+    if let Some(fault) = fault {
+        command.env("SEAMRIPPER_FAULT", fault);
+    }
+    command
+}
+
+/// The settings that a ground changes, as a file.
+fn toml(ground: &Ground) -> String {
+    let settings = serde_json::to_value(&ground.settings).unwrap();
+    let defaults = serde_json::to_value(seamripper::config::Settings::default()).unwrap();
+    let mut toml = String::new();
+    for (section, values) in settings.as_object().unwrap() {
+        let Some(values) = values.as_object() else { continue };
+        let changed = values.iter().filter(|(key, value)| **value != defaults[section][*key] && !value.is_object());
+        toml += &format!("[{section}]\n");
+        changed.for_each(|(key, value)| toml += &format!("{key} = {value}\n"));
+    }
+    toml += "[kafka.properties]\n";
+    for (name, value) in &ground.settings.kafka.properties {
+        toml += &format!("{name:?} = {:?}\n", value.reveal());
+    }
+    toml
+}
+
+/// Judges what is there, and ends.
+pub(crate) fn drain(ground: &Ground) {
+    let mut process = Process::start(ground, &["run", "--until-idle", "1.5"], None);
+    let status = process.ended();
+    assert!(status.success(), "{status}:\n{}", process.log());
+}
+
+/// An audit finds nothing, and `n` documents are judged.
+pub(crate) fn audited(ground: &Ground, n: usize) {
+    let output = command(ground, &["audit", "--json"], None).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    let findings: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let all = verdicts(&*ground.open(), ground);
+    assert_eq!(findings["n_published"], all.len() as u64, "{findings}");
+    assert_eq!(n_judged(&all), n, "{findings}");
+}
