@@ -114,9 +114,14 @@ pub(super) fn give_back(file: &File, connection: &Connection) -> Result<bool, Bu
     // Some are kept: they will be used again.
     let n_free = pages("freelist_count")? - pages("page_count")? / 4;
     if n_free > 0 {
-        connection
-            .execute_batch(&format!("PRAGMA incremental_vacuum({VACUUM_PAGES})"))
-            .map_err(|error| file.error(error))?;
+        // It gives back one page with every row that it is asked for.
+        let vacuum = || -> rusqlite::Result<()> {
+            let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({VACUUM_PAGES})"))?;
+            let mut rows = statement.query([])?;
+            while rows.next()?.is_some() {}
+            Ok(())
+        };
+        vacuum().map_err(|error| file.error(error))?;
     }
     Ok(n_free <= VACUUM_PAGES)
 }

@@ -169,7 +169,9 @@ fn record(
         let of = Row { topic: &topic.name, partition: partition.number, offset, time_ms, key, headers, value };
         Ok((row.get::<_, i64>(0)?, of, row.get::<_, i64>(5)?))
     };
-    let (found, of, sum) = fields().map_err(|error| file.error(error))?;
+    // Reading the row has succeeded: what can be wrong now is the type of a field.
+    let fields = fields().map_err(|error| file.damage(format!("record {offset} of {partition} is damaged: {error}")));
+    let (found, of, sum) = fields?;
     if found != offset {
         return Err(file.damage(format!("record {offset} of {partition} is missing")));
     }
@@ -213,7 +215,7 @@ mod tests {
     fn a_damaged_record_is_named() {
         let damages = [
             ("UPDATE records_1 SET value = x'00' WHERE offset = 3", "record 3 of pages/0 fails its checksum"),
-            ("UPDATE records_1 SET value = 'text' WHERE offset = 3", "Invalid column type"),
+            ("UPDATE records_1 SET value = 'text' WHERE offset = 3", "record 3 of pages/0 is damaged"),
             ("UPDATE records_1 SET time_ms = 5 WHERE offset = 3", "record 3 of pages/0 fails its checksum"),
             ("UPDATE records_1 SET offset = 33 WHERE offset = 3", "record 3 of pages/0 is missing"),
             ("DELETE FROM records_1 WHERE offset = 3", "record 3 of pages/0 is missing"),

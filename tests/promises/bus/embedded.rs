@@ -91,7 +91,9 @@ fn a_killed_process_leaves_whole_commits() {
 fn the_file_is_for_its_owner() {
     let ground = ground();
     let bus = ground.prepared();
-    bus.feeder().unwrap().append(vec![outgoing("pages", 0, "", "mine")]).unwrap();
+    // The log is there for as long as somebody has the file open.
+    let mut feeder = bus.feeder().unwrap();
+    feeder.append(vec![outgoing("pages", 0, "", "mine")]).unwrap();
     for name in ["bus.sqlite", "bus.sqlite-wal", "bus.tail"] {
         let mode = std::fs::metadata(ground.settings.bus.folder.join(name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");

@@ -145,6 +145,7 @@ pub(super) fn a_silent_holder_is_shut_out(ground: Ground) {
     // It can stand for the seat again, and gets it in its turn.
     drop(silent);
     let mut again = bus.seat().unwrap();
+    assert!(second.poll(GLANCE).unwrap(), "nobody wanted it meanwhile");
     assert!(!again.poll(GLANCE).unwrap());
     second.leave();
     take(&mut [&mut again]);
