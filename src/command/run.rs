@@ -2,9 +2,10 @@
 
 use super::output::{ERROR, tell};
 use super::{Common, Ending};
-use crate::bus;
+use crate::bus::{self, Bus, BusError};
 use crate::config::Settings;
 use crate::http::{Phase, Role, State};
+use crate::pipeline::run::signer::Signer;
 use crate::pipeline::run::{Instance, Options};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -65,18 +66,34 @@ pub fn run(arguments: RunArguments, common: &Common) -> anyhow::Result<Ending> {
         RoleArgument::Store => Role::Store,
     };
     let state = Arc::new(State::new(role));
-    let bus = bus::open(&settings)?;
-    let options = Options {
-        accept_loss: arguments.accept_loss,
-        first_store: arguments.store,
-        ends_when_idle: arguments.until_idle.map(Duration::from_secs_f64),
-    };
+    let Some(bus) = opened(&settings, &stopping)? else { return Ok(Ending::Good) };
+    let ends_when_idle = arguments.until_idle.map(Duration::from_secs_f64);
+    if role == Role::Sign {
+        let signer = Signer::new(settings, bus, ends_when_idle, state.clone(), stopping)?;
+        return ended(signer.run(), &state);
+    }
+    let options = Options { accept_loss: arguments.accept_loss, first_store: arguments.store, ends_when_idle };
     let instance = Instance::new(settings, bus, options, state.clone(), stopping)?;
-    let ended = instance.run();
-    if ended.is_err() {
+    ended(instance.run(), &state)
+}
+
+fn ended(outcome: anyhow::Result<()>, state: &State) -> anyhow::Result<Ending> {
+    if outcome.is_err() {
         state.set_phase(Phase::Failed);
     }
-    ended.map(|()| Ending::Good)
+    outcome.map(|()| Ending::Good)
+}
+
+/// The bus, waited for where it cannot be reached yet; `None` if we were asked to stop meanwhile.
+fn opened(settings: &Settings, stopping: &AtomicBool) -> anyhow::Result<Option<Arc<dyn Bus>>> {
+    while !stopping.load(Ordering::Relaxed) {
+        match bus::open(settings) {
+            Err(error @ BusError::Unreachable { .. }) => warn!("{error}; trying again"),
+            outcome => return Ok(outcome.map(Some)?),
+        }
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    Ok(None)
 }
 
 /// Says on stderr what happens.

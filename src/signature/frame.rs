@@ -58,6 +58,11 @@ impl Frame {
         Some(Self { n_items: u32::try_from(n_items).unwrap_or(u32::MAX), slots, stylesheets })
     }
 
+    /// One that was made elsewhere, by the same rules and key.
+    pub fn from_parts(n_items: u32, slots: Box<[u8; SLOTS]>, stylesheets: Vec<u64>) -> Self {
+        Self { n_items, slots, stylesheets }
+    }
+
     /// The 8-bit slots.
     pub fn slots(&self) -> &[u8; SLOTS] {
         &self.slots

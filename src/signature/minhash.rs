@@ -44,6 +44,11 @@ impl MinHash {
         Some(Self(slots))
     }
 
+    /// One that was made elsewhere, by the same rules and key.
+    pub fn from_slots(slots: [u32; SLOTS]) -> Self {
+        Self(Box::new(slots))
+    }
+
     /// The slots.
     pub fn slots(&self) -> &[u32; SLOTS] {
         &self.0

@@ -60,6 +60,11 @@ pub enum Form {
 pub struct Bins(Box<[u8; BINS]>);
 
 impl Bins {
+    /// Those of a sketch that was made elsewhere, by the same rules and key.
+    pub fn from_values(values: Box<[u8; BINS]>) -> Self {
+        Self(values)
+    }
+
     /// The values of the bins, 0 where a bin is empty.
     pub fn values(&self) -> &[u8; BINS] {
         &self.0

@@ -10,8 +10,8 @@ use ::metrics::{counter, gauge, histogram};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-pub(super) fn dead_letter(reason: &'static str) {
-    counter!(names::DEAD_LETTERS, "reason" => reason).increment(1);
+pub(super) fn dead_letter(reason: &str) {
+    counter!(names::DEAD_LETTERS, "reason" => reason.to_owned()).increment(1);
 }
 
 pub(super) fn event(event: &Event) {
@@ -34,6 +34,12 @@ pub(super) fn batch(n_documents: usize, n_bytes: usize, took: Duration) {
     counter!(names::DOCUMENT_BYTES).increment(n_bytes as u64);
     histogram!(names::BATCH_DOCUMENTS).record(n_documents as f64);
     histogram!(names::FOLD_SECONDS).record(took);
+}
+
+pub(super) fn signed(n_documents: usize, n_bytes: usize) {
+    counter!(names::DOCUMENTS).increment(n_documents as u64);
+    counter!(names::DOCUMENT_BYTES).increment(n_bytes as u64);
+    histogram!(names::BATCH_DOCUMENTS).record(n_documents as f64);
 }
 
 pub(super) fn commit(took: Duration) {

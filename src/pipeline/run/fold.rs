@@ -12,6 +12,7 @@ use super::scheme::Scheme;
 use crate::bus::{Outgoing, Partition, Positions};
 use crate::pipeline::filter::{Event, Filter};
 use crate::signature;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The state of a store.
@@ -35,7 +36,7 @@ pub struct Folded {
     /// What is said, in order.
     pub events: Vec<Event>,
     /// What is set aside, with the reasons.
-    pub letters: Vec<(&'static str, Outgoing)>,
+    pub letters: Vec<(Cow<'static, str>, Outgoing)>,
     /// When the bus got the documents, one each: what latency is measured from.
     pub times_ms: Vec<i64>,
     /// Bytes of the records.
@@ -53,8 +54,14 @@ impl Fold {
         let mut folded = self.begun(labels);
         let mut arrivals = Vec::with_capacity(taken.len());
         let What::Batch(batch) = &mut folded.entry.what else { unreachable!("a batch was begun") };
-        for Taken { partition, offset, time_ms, n_bytes, fate } in taken {
-            journal::add(&mut batch.ranges, &partition, offset);
+        for Taken { partition, offset, time_ms, n_bytes, fate, via } in taken {
+            match &via {
+                None => journal::add(&mut batch.ranges, &partition, offset),
+                Some((signed, offset)) => {
+                    journal::add(&mut batch.ranges, signed, *offset);
+                    self.positions.pass(signed, *offset);
+                }
+            }
             if offset < self.positions.next(&partition) {
                 continue;
             }
@@ -67,7 +74,7 @@ impl Fold {
                 }
                 Fate::SetAside(set_aside) => {
                     let SetAside { reason, letter, verdict } = *set_aside;
-                    folded.letters.push((reason, letter));
+                    folded.letters.extend(letter.map(|letter| (reason, letter)));
                     folded.events.extend(verdict.map(|verdict| Event::Verdict(Box::new(verdict))));
                 }
                 Fate::Empty => {}
@@ -120,7 +127,7 @@ impl Fold {
             self.positions.pass(&Partition::new(topic, record.partition), record.offset);
             let applied = record.order().and_then(|order| self.apply(order));
             if let Err(problem) = applied {
-                letters.push(("label", self.label_letter(record, &problem)));
+                letters.push((Cow::Borrowed("label"), self.label_letter(record, &problem)));
             }
         }
         let mut folded = self.next(What::Batch(Batch { labels, ..Batch::default() }));

@@ -6,6 +6,7 @@
 //! - The caller's id is the envelope's, then the header's, then the key; a key that is a URL is a page's URL.
 //!   (`keys_and_headers_name_a_document`)
 
+use super::signed;
 use crate::bus::{Header, Outgoing, Partition, Record};
 use crate::config::{InputForm, Settings};
 use crate::document::{self, Carrier, Format, Kind, Rejection};
@@ -15,6 +16,7 @@ use crate::signature::imatch::Lexicons;
 use crate::store::Arrival;
 use crate::verdict::event::{Source, Verdict};
 use crate::verdict::judge::rejected;
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
@@ -42,6 +44,8 @@ pub struct Taken {
     pub n_bytes: usize,
     /// What has become of it.
     pub fate: Fate,
+    /// The record of the `signed` topic that brought it, if a signer has taken it in.
+    pub via: Option<(Partition, i64)>,
 }
 
 /// What has become of a record.
@@ -57,9 +61,9 @@ pub enum Fate {
 /// A record that goes to dead-letters.
 pub struct SetAside {
     /// Why, in one word.
-    pub reason: &'static str,
-    /// The record with its reason.
-    pub letter: Outgoing,
+    pub reason: Cow<'static, str>,
+    /// The record with its reason; `None` where a signer has published it.
+    pub letter: Option<Outgoing>,
     /// What is said of it, if its id is known: nobody should wait for it.
     pub verdict: Option<Verdict>,
 }
@@ -68,6 +72,7 @@ pub struct SetAside {
 pub struct Inlet {
     arriver: Arriver,
     ways: Arc<Ways>,
+    under: String,
     settings: Arc<Settings>,
     lexicons: Arc<Lexicons>,
 }
@@ -76,6 +81,7 @@ pub struct Inlet {
 pub struct Ways {
     inputs: Vec<(Arc<str>, Kind, InputForm)>,
     dead_letters: Arc<str>,
+    signed: Arc<str>,
     record_bytes_max: usize,
 }
 
@@ -89,6 +95,7 @@ impl Ways {
         Self {
             inputs: inputs.map(|(name, kind, form)| (name.as_str().into(), kind, form)).collect(),
             dead_letters: topics.dead_letters.as_str().into(),
+            signed: topics.signed.as_str().into(),
             record_bytes_max: settings.bus.record_bytes_max,
         }
     }
@@ -96,6 +103,17 @@ impl Ways {
     /// The input topics.
     pub fn inputs(&self) -> impl Iterator<Item = &Arc<str>> {
         self.inputs.iter().map(|(topic, ..)| topic)
+    }
+
+    /// What is expected of the record's topic.
+    fn way(&self, record: &Record) -> &(Arc<str>, Kind, InputForm) {
+        let way = self.inputs.iter().find(|(topic, ..)| *topic == record.partition.topic);
+        way.expect("only input topics are read")
+    }
+
+    /// The topic between signers and store.
+    pub fn signed(&self) -> Arc<str> {
+        self.signed.clone()
     }
 
     /// `record` as a dead letter.
@@ -138,24 +156,27 @@ pub fn shortened(letter: Outgoing) -> Outgoing {
 }
 
 impl Inlet {
-    /// By the settings, with their lexicons.
-    pub fn new(settings: Arc<Settings>, lexicons: Arc<Lexicons>, ways: Arc<Ways>) -> Self {
-        Self { arriver: Arriver::new(&settings, lexicons.clone()), ways, settings, lexicons }
+    /// By the settings, with their lexicons; `under` names both.
+    pub fn new(settings: Arc<Settings>, lexicons: Arc<Lexicons>, ways: Arc<Ways>, under: String) -> Self {
+        Self { arriver: Arriver::new(&settings, lexicons.clone()), ways, under, settings, lexicons }
     }
 
-    /// Takes a record in.
+    /// Takes a record in, of an input or as a signer has made it.
     pub fn take(&mut self, mut record: Record) -> Taken {
+        if record.partition.topic == self.ways.signed {
+            return signed::taken(record, &self.under, &self.ways);
+        }
         let n_bytes = Record::n_bytes(&record);
         let fate = match record.value.take() {
             None => Fate::Empty,
             Some(body) => self.fate(&mut record, body),
         };
-        Taken { partition: record.partition, offset: record.offset, time_ms: record.time_ms, n_bytes, fate }
+        let Record { partition, offset, time_ms, .. } = record;
+        Taken { partition, offset, time_ms, n_bytes, fate, via: None }
     }
 
     fn fate(&mut self, record: &mut Record, body: Vec<u8>) -> Fate {
-        let way = self.ways.inputs.iter().find(|(topic, ..)| *topic == record.partition.topic);
-        let &(_, kind, form) = way.expect("only input topics are read");
+        let &(_, kind, form) = self.ways.way(record);
         let carrier = match carrier(record, kind) {
             Ok(carrier) => carrier,
             Err(detail) => {
@@ -172,7 +193,7 @@ impl Inlet {
             record.value = Some(document.body);
             return self.set_aside(record, kind, id, rejection.reason(), &rejection.to_string());
         }
-        let source = source(record);
+        let source = source_of(record);
         // What the arriver holds may be broken after a panic, and is not used again.
         let arrival = catch_unwind(AssertUnwindSafe(|| self.arriver.arrival(&document, source)));
         match arrival {
@@ -193,16 +214,28 @@ impl Inlet {
         }
     }
 
+    /// `record` as one whose signatures the bus would not take.
+    pub fn outgrown(&self, record: &Record, n_bytes: usize) -> Fate {
+        let rejection = Rejection::TooLarge { len: n_bytes, limit: self.ways.record_bytes_max };
+        let id = named(&Carrier::default(), record);
+        self.set_aside(record, self.ways.way(record).1, id, rejection.reason(), &format!("signed, {rejection}"))
+    }
+
     fn set_aside(&self, record: &Record, kind: Kind, id: Option<String>, reason: &'static str, detail: &str) -> Fate {
-        let verdict = id.map(|id| rejected(id, Some(kind), None, source(record), reason));
-        Fate::SetAside(Box::new(SetAside { reason, letter: self.ways.letter(record, reason, detail), verdict }))
+        let verdict = id.map(|id| rejected(id, Some(kind), None, source_of(record), reason));
+        let letter = Some(self.ways.letter(record, reason, detail));
+        Fate::SetAside(Box::new(SetAside { reason: Cow::Borrowed(reason), letter, verdict }))
     }
 }
 
 /// Where a record was, as a verdict says it.
-pub fn source(record: &Record) -> Source {
-    let time = jiff::Timestamp::from_millisecond(record.time_ms).ok().map(|time| time.to_string());
-    Source { topic: record.partition.topic.clone(), partition: record.partition.number, offset: record.offset, time }
+pub fn source(partition: &Partition, offset: i64, time_ms: i64) -> Source {
+    let time = jiff::Timestamp::from_millisecond(time_ms).ok().map(|time| time.to_string());
+    Source { topic: partition.topic.clone(), partition: partition.number, offset, time }
+}
+
+fn source_of(record: &Record) -> Source {
+    source(&record.partition, record.offset, record.time_ms)
 }
 
 fn format(kind: Kind, form: InputForm, body: &[u8]) -> Format {
@@ -338,11 +371,12 @@ mod tests {
             let taken = inlet.take(record(topic, key, &headers, value));
             let Fate::SetAside(set_aside) = taken.fate else { panic!("{reason} was taken") };
             let SetAside { reason: found, letter, verdict } = *set_aside;
+            let letter = letter.unwrap();
             let header = |name: &str| {
                 let found = letter.headers.iter().rev().find(|(other, _)| **other == *name);
                 found.map(|(_, value)| String::from_utf8(value.clone()).unwrap())
             };
-            assert_eq!((found, header("reason").as_deref()), (reason, Some(reason)));
+            assert_eq!((&*found, header("reason").as_deref()), (reason, Some(reason)));
             assert_eq!(
                 (header("topic").as_deref(), header("partition"), header("offset")),
                 (Some(topic), Some("3".into()), Some("7".into()))

@@ -8,7 +8,7 @@ use super::fold::{Fold, Folded};
 use super::inlet::{Inlet, Taken};
 use super::label::LabelRecord;
 use super::publisher::{Committed, publish};
-use super::snapshots::{Kept, Writing};
+use super::snapshots::Writing;
 use super::{Instance, Lost, Phase};
 use crate::bus::{BusError, Partition, Positions, Reader, Record, Seat};
 use crate::pipeline::line::{Belt, line};
@@ -366,9 +366,7 @@ fn read(instance: &Instance, mut positions: Positions, belt: &mut Belt<Record>) 
             }
             Err(error) => return Err(error.into()),
         };
-        if !records.is_empty() {
-            active = Instant::now();
-        }
+        let is_idle = records.is_empty();
         for record in records {
             positions.pass(&record.partition, record.offset);
             if belt.put(record).is_break() {
@@ -377,6 +375,10 @@ fn read(instance: &Instance, mut positions: Positions, belt: &mut Belt<Record>) 
         }
         if belt.flush().is_break() {
             return Ok(());
+        }
+        // Putting records on the belt may have taken a while.
+        if !is_idle {
+            active = Instant::now();
         }
         if instance.ends_when_idle.is_some_and(|idle| active.elapsed() >= idle) {
             instance.stop();
@@ -408,9 +410,4 @@ fn labels_from(instance: &Instance, positions: &Positions) -> anyhow::Result<Pos
         from.0.insert(partition.clone(), positions.next(&partition).max(begin));
     }
     Ok(from)
-}
-
-/// The oldest of the kept snapshots: what is before it in the journal is needed no more.
-pub fn oldest(kept: &[Kept]) -> Option<&Kept> {
-    kept.last()
 }

@@ -18,11 +18,13 @@ pub mod outputs;
 mod publisher;
 pub mod replay;
 pub mod scheme;
+pub mod signed;
+pub mod signer;
 pub mod snapshots;
 
 use crate::bus::{Bus, BusError, Partition, Positions};
 use crate::config::{BusKind, Settings};
-use crate::http::{Phase, State};
+use crate::http::{Phase, Role, State};
 use anyhow::{Context, bail};
 use fold::Fold;
 use follow::{Followed, Until, follow};
@@ -161,11 +163,11 @@ impl Instance {
 
     /// Runs until asked to stop.
     pub fn run(&self) -> anyhow::Result<()> {
-        self.bus.prepare()?;
         self.snapshots.sweep()?;
         let mut trouble = Trouble::default();
         while !self.is_stopping() {
-            match self.turn_of_duty(&mut trouble) {
+            let prepared = self.bus.prepare().map_err(anyhow::Error::from);
+            match prepared.and_then(|()| self.turn_of_duty(&mut trouble)) {
                 Ok(Duty::Done) => break,
                 Ok(Duty::Again) => {}
                 // The bus has forgotten nothing, and what we knew is in doubt: back to the snapshot, after a while.
@@ -348,7 +350,11 @@ impl Instance {
     /// Where each partition of the inputs goes on.
     fn inputs_from(&self, positions: &Positions) -> Result<Positions, BusError> {
         let mut from = Positions::default();
-        for topic in self.ways.inputs() {
+        let topics = match self.state.role() {
+            Role::Store => vec![self.ways.signed()],
+            Role::All | Role::Sign => self.ways.inputs().cloned().collect(),
+        };
+        for topic in &topics {
             for number in 0..self.bus.n_partitions(topic)? {
                 let partition = Partition::new(topic.clone(), number);
                 from.0.insert(partition.clone(), positions.next(&partition));
@@ -397,12 +403,18 @@ impl Instance {
         counted::snapshot(n_bytes);
     }
 
-    /// Trims the journal behind the oldest snapshot that is kept.
+    /// Trims the journal behind the oldest snapshot that is kept, and lets go of the inputs before it. The empty state that
+    /// all began with is one of the kept until others have taken its place.
     fn trim(&self, kept: &[Kept]) {
-        let Some(oldest) = judge::oldest(kept) else { return };
+        let Some(oldest) = kept.last() else { return };
+        if kept.len() < self.scheme.settings.snapshot.kept.get() {
+            return;
+        }
         let partition = Partition::new(self.outlet.journal_topic(), 0);
-        if let Err(error) = self.bus.trim(&partition, oldest.journal) {
-            warn!(%error, "the journal could not be trimmed, it will be after the next snapshot");
+        let trimmed = self.bus.trim(&partition, oldest.journal).map_err(anyhow::Error::from);
+        let let_go = || Ok(self.bus.protect(&snapshots::positions(&oldest.path)?)?);
+        if let Err(error) = trimmed.and_then(|()| let_go()) {
+            warn!("the journal could not be trimmed, it will be after the next snapshot: {error:#}");
         }
     }
 

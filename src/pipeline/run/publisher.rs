@@ -10,7 +10,7 @@ use super::fold::Folded;
 use super::inlet::shortened;
 use super::journal::Entry;
 use super::outputs::{Outlet, Publication};
-use crate::bus::{BusError, Seat};
+use crate::bus::{BusError, Outgoing, Seat};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -77,16 +77,16 @@ fn published(
         match seat.publish(records, journal, &entry.positions) {
             Ok(offset) => return Ok(Committed { entry: publication.entry, journal: offset + 1 }),
             // A broker may take less than the settings say. Of a dead letter the beginning must do.
-            Err(BusError::TooLarge { topic, .. }) if *topic == **dead_letters && shorten(&mut publication) => {}
+            Err(BusError::TooLarge { topic, .. }) if *topic == **dead_letters && shorten(&mut publication.records) => {}
             Err(error) => return Err(error),
         }
     }
 }
 
 /// Shortens the letters that can be; whether there was one.
-fn shorten(publication: &mut Publication) -> bool {
+pub(super) fn shorten(records: &mut [Outgoing]) -> bool {
     let mut any = false;
-    for record in &mut publication.records {
+    for record in records {
         let is_letter = record.headers.iter().any(|(name, _)| &**name == "reason");
         let is_short = record.headers.iter().any(|(name, _)| &**name == "original-bytes");
         if is_letter && !is_short && record.n_bytes() > super::inlet::BEGINNING_BYTES {

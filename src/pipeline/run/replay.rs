@@ -64,6 +64,10 @@ impl Replay {
             let waiting = self.waiting.get_mut(partition).expect("it was put there");
             while let Some(record) = waiting.records.pop_front_if(|record| record.offset <= *to) {
                 waiting.n_bytes -= record.n_bytes();
+                // What lies before it came by way of signers.
+                if record.offset < *from {
+                    continue;
+                }
                 let is_last = record.offset == *to;
                 if with(record).is_break() {
                     return Ok(ControlFlow::Break(()));

@@ -8,6 +8,7 @@
 //! - A scheme of another secret or lexicon is refused. (`another_secret_is_refused`)
 
 use super::inlet::{Inlet, Ways};
+use super::signed::signed_under;
 use crate::config::{Problems, Settings};
 use crate::pipeline::filter::Filter;
 use crate::pipeline::lexicon;
@@ -113,7 +114,8 @@ impl Scheme {
 
     /// What takes records in under it.
     pub fn inlet(&self) -> Inlet {
-        Inlet::new(self.settings.clone(), self.lexicons.clone(), Arc::new(Ways::new(&self.settings)))
+        let ways = Arc::new(Ways::new(&self.settings));
+        Inlet::new(self.settings.clone(), self.lexicons.clone(), ways, signed_under(self))
     }
 
     /// A filter that has seen nothing.

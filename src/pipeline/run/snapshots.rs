@@ -214,16 +214,13 @@ impl<W: Write> Write for Counted<W> {
 
 /// The state that a file holds. One of `scan --store` has number 0, and knows no journal.
 pub fn load(path: &Path, ours: &Settings) -> anyhow::Result<Fold> {
-    let mut file = BufReader::with_capacity(1 << 20, File::open(path)?);
-    let extras = crate::pipeline::filter::extras(&mut file)?;
-    let facts = extras.into_iter().find(|(name, _)| name == FACTS).map(|(_, bytes)| bytes);
+    let facts = facts(path)?;
     let mut file = BufReader::with_capacity(1 << 20, File::open(path)?);
     let Some(facts) = facts else {
         let mut fold = Fold::new(Arc::new(Scheme::new(Arc::new(ours.clone()))?));
         fold.filter.load_from(&mut file)?;
         return Ok(fold);
     };
-    let facts: Facts = serde_json::from_slice(&facts).context("its facts cannot be read")?;
     let scheme = Scheme::recorded(&facts.settings, &facts.key_id, facts.scheme, ours)?;
     let mut fold = Fold::new(Arc::new(scheme));
     fold.filter.load_from(&mut file as &mut dyn Read)?;
@@ -232,4 +229,16 @@ pub fn load(path: &Path, ours: &Settings) -> anyhow::Result<Fold> {
     }
     (fold.number, fold.epoch, fold.positions) = (facts.number, facts.epoch, facts.positions);
     Ok(fold)
+}
+
+/// Where the inputs were when it was written.
+pub fn positions(path: &Path) -> anyhow::Result<Positions> {
+    Ok(facts(path)?.context("snapshot knows no journal")?.positions)
+}
+
+fn facts(path: &Path) -> anyhow::Result<Option<Facts>> {
+    let mut file = BufReader::with_capacity(1 << 20, File::open(path)?);
+    let extras = crate::pipeline::filter::extras(&mut file)?;
+    let facts = extras.into_iter().find(|(name, _)| name == FACTS);
+    facts.map(|(_, bytes)| serde_json::from_slice(&bytes).context("its facts cannot be read")).transpose()
 }

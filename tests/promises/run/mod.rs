@@ -6,6 +6,7 @@ mod embedded;
 mod faults;
 mod oracle;
 mod poison;
+mod roles;
 mod seats;
 mod states;
 
@@ -14,6 +15,7 @@ use crate::made::Made;
 use seamripper::bus::{Bus, Outgoing, Partition, Positions, Record};
 use seamripper::document::{self, Format};
 use seamripper::verdict::event::Verdict;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::PathBuf;
@@ -37,6 +39,8 @@ macro_rules! promises {
             faults::killed_at_any_moment_nothing_is_lost_or_repeated
             faults::killed_at_the_worst_moments_nothing_is_lost_or_repeated
             poison::every_malformed_record_is_set_aside_and_the_others_are_judged
+            roles::signers_and_a_store_judge_as_one_instance_does
+            roles::roles_can_change_over
             seats::a_killed_holder_is_followed_by_a_standby
             seats::a_hung_holder_is_shut_out
             seats::a_newcomer_does_not_take_the_seat
@@ -114,6 +118,15 @@ pub(crate) fn verdicts(bus: &dyn Bus, ground: &Ground) -> BTreeMap<String, Verdi
     verdicts
 }
 
+/// Waits until `n` documents have their verdicts.
+pub(crate) fn judged(bus: &dyn Bus, ground: &Ground, n: usize) -> Duration {
+    let begun = Instant::now();
+    while n_judged(&verdicts(bus, ground)) < n {
+        assert!(begun.elapsed() < PATIENCE, "only {} of {n}", n_judged(&verdicts(bus, ground)));
+    }
+    begun.elapsed()
+}
+
 /// How many documents have a verdict.
 pub(crate) fn n_judged(verdicts: &BTreeMap<String, Verdict>) -> usize {
     verdicts.values().filter(|verdict| verdict.revision == 0).count()
@@ -121,7 +134,7 @@ pub(crate) fn n_judged(verdicts: &BTreeMap<String, Verdict>) -> usize {
 
 /// `seamripper` as a process, killed with the test.
 pub(crate) struct Process {
-    child: Child,
+    child: RefCell<Child>,
     log: PathBuf,
 }
 
@@ -136,22 +149,27 @@ impl Process {
         let number = N.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let log = ground.folder.path().join(format!("log-{number}"));
         command.stderr(File::create(&log).unwrap());
-        Self { child: command.spawn().unwrap(), log }
+        Self { child: RefCell::new(command.spawn().unwrap()), log }
     }
 
     pub(crate) fn id(&self) -> u32 {
-        self.child.id()
+        self.child.borrow().id()
     }
 
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap()
     }
 
+    /// How it ended, if it has.
+    fn status(&self) -> Option<ExitStatus> {
+        self.child.borrow_mut().try_wait().unwrap()
+    }
+
     /// Waits for its end.
     pub(crate) fn ended(&mut self) -> ExitStatus {
         let begun = Instant::now();
         loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
+            if let Some(status) = self.status() {
                 return status;
             }
             assert!(begun.elapsed() < PATIENCE, "still running:\n{}", self.log());
@@ -163,6 +181,7 @@ impl Process {
     pub(crate) fn says(&self, words: &str) {
         let begun = Instant::now();
         while !self.log().contains(words) {
+            assert!(self.status().is_none() || self.log().contains(words), "ended without {words:?}:\n{}", self.log());
             assert!(begun.elapsed() < PATIENCE, "never said {words:?}:\n{}", self.log());
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -170,8 +189,8 @@ impl Process {
 
     /// kill -9.
     pub(crate) fn kill(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+        self.child.get_mut().kill().unwrap();
+        self.child.get_mut().wait().unwrap();
     }
 
     pub(crate) fn signal(&self, name: &str) {
@@ -183,8 +202,8 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         // It may have ended.
-        let _ended = self.child.kill();
-        let _reaped = self.child.wait();
+        let _ended = self.child.get_mut().kill();
+        let _reaped = self.child.get_mut().wait();
     }
 }
 

@@ -24,11 +24,11 @@ pub(super) fn entries(ground: &Ground) -> Vec<Entry> {
 }
 
 /// The verdicts of the journal's order, by their ids: no batches, no threads, no snapshots.
-fn naive(ground: &Ground) -> BTreeMap<String, Verdict> {
+pub(super) fn naive(ground: &Ground) -> BTreeMap<String, Verdict> {
     let settings = &ground.settings;
     let bus = ground.open();
     let mut all: HashMap<(String, i32), BTreeMap<i64, Record>> = HashMap::new();
-    for topic in [&settings.topics.pages, &settings.topics.emails] {
+    for topic in [&settings.topics.pages, &settings.topics.emails, &settings.topics.signed] {
         for record in records(&*bus, topic) {
             let partition = (topic.clone(), record.partition.number);
             all.entry(partition).or_default().insert(record.offset, record);
