@@ -50,8 +50,7 @@ pub(crate) fn run(folder: &Path) {
             }
         }
         if !outputs.is_empty() {
-            let entry =
-                Outgoing { partition: Some(0), value: Some(vec![b'x'; 300]), ..Outgoing::to(journal.as_str()) };
+            let entry = Outgoing { partition: Some(0), value: Some(vec![b'x'; 300]), ..Outgoing::to(journal.as_str()) };
             seat.publish(&outputs, &entry, &positions).unwrap_or_else(|error| panic!("{error}"));
         }
     }

@@ -64,9 +64,13 @@ impl FileMember {
         if !lease.due(now_ms()) {
             return Ok(());
         }
-        let renewed = Lease::from(now_ms(), lease.length_ms);
-        match file.write(connection, PATIENCE_NONE, |transaction| show(file, transaction, *id, renewed)) {
-            Ok(shown) => (*id, *lease) = (shown, renewed),
+        let shown = file.write(connection, PATIENCE_NONE, |transaction| {
+            // From when we may write, not from when we began to wait for it.
+            let renewed = Lease::from(now_ms(), lease.length_ms);
+            show(file, transaction, *id, renewed).map(|id| (id, renewed))
+        });
+        match shown {
+            Ok(shown) => (*id, *lease) = shown,
             // A publication finds out what is still ours.
             Err(error @ BusError::Unreachable { .. }) => {
                 tracing::warn!(%error, "a signer cannot show that it is alive")
@@ -92,8 +96,9 @@ fn show(file: &File, transaction: &Transaction<'_>, id: i64, lease: Lease) -> Re
     write().map_err(|error| file.error(error))
 }
 
-/// The members that are alive, in the order in which they joined.
-fn present(file: &File, connection: &Connection) -> Result<Vec<i64>, BusError> {
+/// The members that are alive, in the order in which they joined. We are, whatever our lease says: where a commit takes
+/// longer than a lease, it is over before it can be seen.
+fn present(file: &File, connection: &Connection, me: i64) -> Result<Vec<i64>, BusError> {
     let list = || -> rusqlite::Result<Vec<i64>> {
         let sql = "SELECT id, lease_end_ms, lease_ms FROM members WHERE store = ?1 ORDER BY id";
         let mut statement = connection.prepare_cached(sql)?;
@@ -101,8 +106,9 @@ fn present(file: &File, connection: &Connection) -> Result<Vec<i64>, BusError> {
         let (mut present, now_ms) = (Vec::new(), now_ms());
         while let Some(row) = rows.next()? {
             let lease = Lease { end_ms: row.get(1)?, length_ms: row.get(2)? };
-            if !lease.over(now_ms) {
-                present.push(row.get(0)?);
+            let id = row.get(0)?;
+            if id == me || !lease.over(now_ms) {
+                present.push(id);
             }
         }
         Ok(present)
@@ -149,7 +155,7 @@ impl Member for FileMember {
         // Not longer than until the row is due again.
         let wait = wait.min(Duration::from_millis(lease.length_ms.max(3) as u64 / 3));
         let come = awaited(file, connection, wait, |connection| {
-            let now_present = self::present(file, connection)?;
+            let now_present = self::present(file, connection, *id)?;
             if now_present != *present {
                 divide(file, connection, (partitions, &now_present, *id), ours)?;
                 *present = now_present;
@@ -173,11 +179,11 @@ impl Member for FileMember {
 
     fn publish(&mut self, outputs: &[Outgoing], consumed: &Positions) -> Result<bool, BusError> {
         let Self { file, connection, partitions, id, lease, ours, .. } = self;
-        let renewed = Lease::from(now_ms(), lease.length_ms);
-        let (mut tried, mut now_id) = (false, *id);
+        let (mut tried, mut now_id, mut renewed) = (false, *id, *lease);
         let published = file.write(connection, PATIENCE, |transaction| {
+            renewed = Lease::from(now_ms(), lease.length_ms);
             now_id = show(file, transaction, *id, renewed)?;
-            let present = present(file, transaction)?;
+            let present = present(file, transaction, now_id)?;
             let (mut unchanged, mut done) = (true, tried && !consumed.0.is_empty());
             for (partition, next) in &consumed.0 {
                 let signed = signed(file, transaction, partition)?;
