@@ -106,8 +106,8 @@ pub fn follow_with(
     let mut taken = Vec::new();
     let begun = Instant::now();
     let (first, mut n_documents) = (fold.number, 0);
-    let (scheme, positions) = (fold.scheme.clone(), fold.positions.clone());
-    let find = |belt: &mut Belt<Step>| Finder::new(instance, scheme, positions, journal).find(belt, until);
+    let finder = Finder::new(instance, &fold, journal);
+    let find = |belt: &mut Belt<Step>| finder.find(belt, until);
     let found = line(find, n_threads, worker, None, |done: Vec<Done>| {
         for one in done {
             match one {
@@ -158,9 +158,7 @@ fn again(
     taken: Vec<Taken>,
     instance: &Instance,
 ) -> anyhow::Result<Folded> {
-    if entry.number != fold.number + 1 {
-        bail!("journal entry {} follows entry {}: records of the journal are missing", entry.number, fold.number);
-    }
+    assert_eq!(entry.number, fold.number + 1, "entries are put on the belt in their order");
     Ok(match &entry.what {
         What::Seat { .. } => unreachable!("it is not put on the belt"),
         What::Batch(Batch { labels, .. }) => fold.fold(labels.clone(), taken, instance.n_fold_threads()),
@@ -205,6 +203,8 @@ struct Finder<'a> {
     scheme: Arc<Scheme>,
     replay: Replay,
     journal: i64,
+    /// The number of the last entry that was found.
+    number: u64,
     seat: Option<Box<dyn Seat>>,
     /// The offset of the record by which we took the seat.
     own: Option<i64>,
@@ -213,9 +213,10 @@ struct Finder<'a> {
 }
 
 impl<'a> Finder<'a> {
-    fn new(instance: &'a Instance, scheme: Arc<Scheme>, positions: Positions, journal: i64) -> Self {
-        let replay = Replay::new(instance.bus.clone(), &positions);
-        Self { instance, scheme, replay, journal, seat: None, own: None, lost: None, last: None }
+    fn new(instance: &'a Instance, fold: &Fold, journal: i64) -> Self {
+        let replay = Replay::new(instance.bus.clone(), &fold.positions);
+        let (scheme, number) = (fold.scheme.clone(), fold.number);
+        Self { instance, scheme, replay, journal, number, seat: None, own: None, lost: None, last: None }
     }
 
     fn find(mut self, belt: &mut Belt<Step>, until: Until) -> anyhow::Result<Found> {
@@ -297,6 +298,16 @@ impl<'a> Finder<'a> {
             *last = entry;
             return Ok(ControlFlow::Continue(()));
         }
+        if entry.number != self.number + 1 && !needs_snapshot(&entry) {
+            let why =
+                format!("journal entry {} follows entry {}: what lies between is missing", entry.number, self.number);
+            if !self.instance.accept_loss {
+                bail!("{why}. --accept-loss goes on without it");
+            }
+            self.lost = Some((Lost { why }, entry));
+            return Ok(ControlFlow::Continue(()));
+        }
+        self.number = entry.number;
         let mut scheme = None;
         match &entry.what {
             What::Epoch(_) if needs_snapshot(&entry) => {

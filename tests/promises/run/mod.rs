@@ -9,6 +9,7 @@ mod poison;
 mod roles;
 mod seats;
 mod states;
+mod trouble;
 
 use crate::bus::Ground;
 use crate::made::Made;
@@ -20,6 +21,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// What has not happened by then does not happen.
@@ -45,6 +47,10 @@ macro_rules! promises {
             seats::a_hung_holder_is_shut_out
             seats::a_newcomer_does_not_take_the_seat
             states::changed_settings_are_an_epoch
+            trouble::a_folder_that_cannot_be_written_stops_nothing
+            trouble::a_damaged_snapshot_is_refused_and_nothing_is_lost
+            trouble::a_lost_state_is_said_and_accepted_by_name
+            trouble::lost_inputs_are_said_and_accepted_by_name
         }
     };
     ($ground:path: $($module:ident::$promise:ident)*) => {
@@ -132,6 +138,12 @@ pub(crate) fn n_judged(verdicts: &BTreeMap<String, Verdict>) -> usize {
     verdicts.values().filter(|verdict| verdict.revision == 0).count()
 }
 
+/// A number that nothing else in this test run has.
+fn number() -> usize {
+    static N: AtomicUsize = AtomicUsize::new(0);
+    N.fetch_add(1, Ordering::Relaxed)
+}
+
 /// `seamripper` as a process, killed with the test.
 pub(crate) struct Process {
     child: RefCell<Child>,
@@ -145,9 +157,7 @@ impl Process {
     }
 
     pub(crate) fn begin(mut command: Command, ground: &Ground) -> Self {
-        static N: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
-        let number = N.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let log = ground.folder.path().join(format!("log-{number}"));
+        let log = ground.folder.path().join(format!("log-{}", number()));
         command.stderr(File::create(&log).unwrap());
         Self { child: RefCell::new(command.spawn().unwrap()), log }
     }
@@ -209,7 +219,8 @@ impl Drop for Process {
 
 /// The command `seamripper ARGUMENTS` with the ground's settings.
 pub(crate) fn command(ground: &Ground, arguments: &[&str], fault: Option<&str>) -> Command {
-    let path = ground.folder.path().join("seamripper.toml");
+    // A file of its own: another process may be reading the last one just now.
+    let path = ground.folder.path().join(format!("seamripper-{}.toml", number()));
     std::fs::write(&path, toml(ground)).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_seamripper"));
     command.args(arguments).arg("-c").arg(&path).current_dir(ground.folder.path());
