@@ -4,7 +4,7 @@ use super::output::{ERROR, tell};
 use super::{Common, Ending};
 use crate::bus;
 use crate::config::Settings;
-use crate::http::{Phase, Role, State};
+use crate::http::{Http, Phase, Role, State};
 use crate::pipeline::run::{Instance, Options};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -71,10 +71,17 @@ pub fn run(arguments: RunArguments, common: &Common) -> anyhow::Result<Ending> {
         first_store: arguments.store,
         ends_when_idle: arguments.until_idle.map(Duration::from_secs_f64),
     };
-    let instance = Instance::new(settings, bus, options, state.clone(), stopping)?;
+    let instance = Instance::new(settings.clone(), bus.clone(), options, state.clone(), stopping)?;
+    let http = match settings.http.enabled {
+        true => Some(Http::start(settings.clone(), bus, state.clone())?),
+        false => None,
+    };
     let ended = instance.run();
     if ended.is_err() {
         state.set_phase(Phase::Failed);
+    }
+    if let Some(http) = http {
+        http.stop(Duration::from_millis(settings.bus.stop_timeout_ms / 4));
     }
     ended.map(|()| Ending::Good)
 }
