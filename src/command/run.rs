@@ -33,8 +33,8 @@ pub struct RunArguments {
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
     /// End when there was nothing to read for so many seconds
-    #[arg(long, value_name = "SECONDS")]
-    until_idle: Option<f64>,
+    #[arg(long, value_name = "SECONDS", value_parser = super::seconds)]
+    until_idle: Option<Duration>,
     /// Log JSON rather than text
     #[arg(long)]
     log_json: bool,
@@ -69,7 +69,7 @@ pub fn run(arguments: RunArguments, common: &Common) -> anyhow::Result<Ending> {
     let options = Options {
         accept_loss: arguments.accept_loss,
         first_store: arguments.store,
-        ends_when_idle: arguments.until_idle.map(Duration::from_secs_f64),
+        ends_when_idle: arguments.until_idle,
     };
     let instance = Instance::new(settings.clone(), bus.clone(), options, state.clone(), stopping)?;
     let http = match settings.http.enabled {

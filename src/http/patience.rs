@@ -64,12 +64,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let outcome = Pin::new(&mut self.stream).poll_flush(cx);
-        self.within(cx, outcome)
+        // A socket has nothing of its own to flush: that this succeeds says nothing of the reader.
+        Pin::new(&mut self.stream).poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let outcome = Pin::new(&mut self.stream).poll_shutdown(cx);
-        self.within(cx, outcome)
+        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }

@@ -44,6 +44,7 @@ impl Problem {
         }
     }
 
+    #[cfg(test)]
     pub(super) fn status(&self) -> StatusCode {
         self.status
     }
