@@ -4,7 +4,7 @@ use super::problem::Problem;
 use axum::body::{Body, HttpBody};
 use axum::http::{HeaderMap, StatusCode, header};
 use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -16,6 +16,9 @@ pub(super) struct Room {
     /// One permit for each [`UNIT_BYTES`] of bodies that are not dealt with yet.
     waiting: Arc<Semaphore>,
 }
+
+/// So many times the largest body is read and dropped to tell somebody that theirs is too large.
+const DRAINED_BODIES: usize = 2;
 
 /// A semaphore counts to 2^32 at a time.
 const UNIT_BYTES: usize = 4096;
@@ -36,11 +39,12 @@ impl Room {
     pub(super) async fn collected(&self, headers: &HeaderMap, body: Body) -> Result<Held, Problem> {
         let too_large = || Problem::too_large("the request", self.body_bytes_max, "http.body_bytes_max");
         let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+        let mut body = pin!(body);
         if announced.is_some_and(|announced| announced > self.body_bytes_max as u64) {
+            self.drain(body).await;
             return Err(too_large());
         }
         let mut held = Held { bytes: Vec::new(), room: self.unit()? };
-        let mut body = pin!(body);
         let collect = async {
             while let Some(frame) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
                 let frame = frame.map_err(|error| {
@@ -59,13 +63,34 @@ impl Room {
             Ok(())
         };
         match tokio::time::timeout(self.timeout, collect).await {
-            Ok(collected) => collected.map(|()| held),
+            Ok(Ok(())) => Ok(held),
+            Ok(Err(problem)) => {
+                drop(held);
+                self.drain(body).await;
+                Err(problem)
+            }
             Err(_) => {
                 let detail =
                     format!("the request was not complete after {} ms (http.timeout_ms)", self.timeout.as_millis());
                 Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "timeout", detail))
             }
         }
+    }
+
+    /// Reads on and keeps nothing, within bounds: a client that is still sending when the connection closes sees no answer.
+    async fn drain(&self, mut body: Pin<&mut Body>) {
+        let drain = async {
+            let mut n_left = DRAINED_BODIES * self.body_bytes_max;
+            while let Some(Ok(frame)) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
+                let n_bytes = frame.data_ref().map_or(0, |piece| piece.len());
+                n_left = n_left.saturating_sub(n_bytes);
+                if n_left == 0 {
+                    return;
+                }
+            }
+        };
+        // Who is slower sees no answer.
+        let _slow = tokio::time::timeout(self.timeout, drain).await.is_err();
     }
 
     fn unit(&self) -> Result<OwnedSemaphorePermit, Problem> {

@@ -43,6 +43,17 @@ fn last(verdicts: impl Iterator<Item = Value>) -> BTreeMap<String, Value> {
         object.remove("revision");
         last.insert(verdict["id"].as_str().unwrap().to_owned(), verdict);
     }
+    // Clusters are named after the records of their first pages: here they are numbered.
+    let mut clusters = BTreeMap::new();
+    for verdict in last.values_mut() {
+        let Some(name) = verdict["cluster"].as_str().map(str::to_owned) else { continue };
+        let n_clusters = clusters.len();
+        let number = json!(*clusters.entry(name).or_insert(n_clusters));
+        verdict["cluster"] = number.clone();
+        if verdict["template"].is_object() {
+            verdict["template"]["cluster"] = number;
+        }
+    }
     last
 }
 
@@ -156,7 +167,7 @@ fn what_cannot_be_read_is_named_and_the_rest_is_sent() {
         format!("{}\n{{\"html\": 7}}\nnothing\n{}\n", json!({"html": page(2)}), json!({"html": page(3)})),
     )
     .unwrap();
-    std::fs::write(folder.join("c.html.gz"), b"\x1f\x8bno gzip at all").unwrap();
+    std::fs::write(folder.join("c.html.gz"), b"\x1f\x8b\x08\x00and that was all of it").unwrap();
     std::fs::write(folder.join("d.eml"), "Subject: x\r\n\r\nhello there\r\n").unwrap();
     let (summary, code, stderr) = ingest(&ground, &[folder.to_str().unwrap(), "missing.html"]);
     assert_eq!(

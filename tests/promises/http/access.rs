@@ -58,7 +58,8 @@ fn on_an_address_of_the_network_reading_needs_the_token_too() {
 fn a_port_in_use_is_told_and_no_side_is_none() {
     let served = served(|_| ());
     let taken = served.address;
-    let mut second = Process::start(&ground(|settings| settings.http.listen = taken), &["run"], None);
+    let elsewhere = ground(|settings| settings.http.listen = taken);
+    let mut second = Process::start(&elsewhere, &["run"], None);
     assert_eq!(second.ended().code(), Some(1));
     let log = second.log();
     assert!(log.contains(&taken.to_string()) && log.contains("in use") && log.contains("http.listen"), "{log}");

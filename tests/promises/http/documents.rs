@@ -59,12 +59,7 @@ fn every_form_is_judged() {
     let served = served(|_| ());
     served.post("/v1/pages", JSON, &[], envelope(1).as_bytes());
     served.post("/v1/pages", "text/html; charset=utf-8", &[("url", "https://B.example:443/copy")], page(1).as_bytes());
-    served.post(
-        "/v1/pages",
-        "text/plain",
-        &[("id", "a text")],
-        "{ this is text and no envelope at all, ".repeat(9).as_bytes(),
-    );
+    served.post("/v1/pages", "text/plain", &[("id", "a text")], format!("{{ {}", page(3)).as_bytes());
     let mail = json!({"id": "envelope", "raw": base64(MAIL), "mail_from": "anne@sender.example"}).to_string();
     served.post("/v1/emails", JSON, &[], mail.as_bytes());
     served.post("/v1/emails", "message/rfc822", &[("id", "raw")], MAIL);

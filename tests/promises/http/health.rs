@@ -72,8 +72,15 @@ fn metrics_are_what_was_promised() {
     std::thread::sleep(Duration::from_millis(5200));
     post(5);
     served.first(7);
-    std::thread::sleep(Duration::from_millis(1500));
-    let answer = served.get("/metrics");
+    // The lag is looked at from time to time as well.
+    let begun = Instant::now();
+    let answer = loop {
+        let answer = served.get("/metrics");
+        if answer.body.contains("\nseamripper_lag_records{") || begun.elapsed() > super::PATIENCE {
+            break answer;
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    };
     assert_eq!(answer.headers["content-type"], "text/plain; version=0.0.4; charset=utf-8");
     let samples = samples(&answer.body);
     let families: BTreeSet<&str> = samples.keys().map(|name| name.split('{').next().unwrap()).collect();

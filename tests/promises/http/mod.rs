@@ -166,15 +166,16 @@ pub(crate) fn received(stream: &mut TcpStream) -> String {
 
 /// Where a run says that it listens.
 pub(crate) fn listening(process: &Process) -> SocketAddr {
-    process.says("http listening");
     let begun = Instant::now();
     loop {
         let log = process.log();
+        assert!(!log.starts_with("error"), "{log}");
         let address = log.split("http listening address=").nth(1).and_then(|rest| rest.split_once('\n'));
         if let Some((address, _)) = address {
             return address.trim().parse().unwrap();
         }
         assert!(begun.elapsed() < PATIENCE, "{log}");
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 
@@ -191,8 +192,11 @@ fn answer(outcome: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Ans
 
 /// A page of its own words.
 pub(crate) fn page(number: usize) -> String {
-    let words: Vec<String> = (0..60).map(|n| format!("word{}x{}", number * 100 + n, n % 7)).collect();
-    format!("<html><head><title>Page {number}</title></head><body><p>{}.</p></body></html>", words.join(" "))
+    const SYLLABLES: [&str; 16] =
+        ["ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu", "na", "pe", "ri", "so", "tu", "va"];
+    let word = |n: usize| (0..5).map(|place| SYLLABLES[n >> (4 * place) & 15]).collect::<String>();
+    let words: Vec<String> = (0..60).map(|n| word((number * 60 + n) * 7919)).collect();
+    format!("<html><head><title>Page</title></head><body><p>{}.</p></body></html>", words.join(" "))
 }
 
 /// Its envelope.
