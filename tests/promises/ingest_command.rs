@@ -12,7 +12,9 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 fn ground() -> Ground {
-    hasty(embedded::ground())
+    let mut ground = hasty(embedded::ground());
+    ground.settings.bus.lease_ms = 1000;
+    ground
 }
 
 /// What `ingest --json ARGUMENTS` says, and its exit code.
@@ -39,8 +41,6 @@ fn last(verdicts: impl Iterator<Item = Value>) -> BTreeMap<String, Value> {
     for mut verdict in verdicts {
         let object = verdict.as_object_mut().unwrap();
         object.remove("source");
-        // Revisions come where there is time for them.
-        object.remove("revision");
         last.insert(verdict["id"].as_str().unwrap().to_owned(), verdict);
     }
     // Clusters are named after the records of their first pages: here they are numbered.
@@ -57,31 +57,36 @@ fn last(verdicts: impl Iterator<Item = Value>) -> BTreeMap<String, Value> {
     last
 }
 
-/// The same files give the same verdicts, whether they are scanned or go over the bus.
+/// The same files give the same verdicts, whether they are scanned or go over the bus. Pages and mails go one after the other, since
+/// two topics have no common order, and it is part of when revisions are made.
 #[test]
 fn what_is_ingested_is_judged_as_a_scan_judges_it() {
-    let mut ground = ground();
-    // One order, as a scan has it.
-    ground.settings.topics.partitions = 1;
-    ground.settings.store.memory = 64 << 20;
-    let files = ["pages.jsonl", "mails.mbox", "mails.jsonl"].map(demo);
-    let paths: Vec<&str> = files.iter().map(|file| file.to_str().unwrap()).collect();
-    let output = command(&ground, &[&["scan", "--quiet"], &paths[..]].concat(), None).output().unwrap();
-    let lines = String::from_utf8(output.stdout).unwrap();
-    let scanned = last(lines.lines().map(|line| serde_json::from_str(line).unwrap()));
-    let (summary, code, stderr) = ingest(&ground, &paths);
-    assert_eq!((code, &summary["n_documents"]), (0, &json!(356)), "{stderr}");
-    assert_eq!(summary["n_pages"].as_u64().unwrap() + summary["n_emails"].as_u64().unwrap(), 356);
-    drain(&ground);
-    let judged = records(&*ground.open(), "verdicts").into_iter();
-    let judged = last(judged.map(|record| serde_json::from_slice(record.value.as_deref().unwrap()).unwrap()));
-    assert_eq!(judged.len(), scanned.len());
-    let of = |verdict: &Value| verdict["classes"].as_array().unwrap().iter().map(Value::to_string).collect::<Vec<_>>();
-    let classes: BTreeSet<String> = scanned.values().flat_map(of).collect();
-    assert_eq!(classes.len(), 3, "all classes are among them");
-    for (id, verdict) in &scanned {
-        assert_eq!(judged.get(id), Some(verdict), "{id}");
+    let mut classes = BTreeSet::new();
+    for (files, n) in [(&["pages.jsonl"][..], 284), (&["mails.mbox", "mails.jsonl"], 72)] {
+        let mut ground = ground();
+        // One order, as a scan has it.
+        ground.settings.topics.partitions = 1;
+        ground.settings.store.memory = 64 << 20;
+        let files: Vec<PathBuf> = files.iter().map(|file| demo(file)).collect();
+        let paths: Vec<&str> = files.iter().map(|file| file.to_str().unwrap()).collect();
+        let output = command(&ground, &[&["scan", "--quiet"], &paths[..]].concat(), None).output().unwrap();
+        let lines = String::from_utf8(output.stdout).unwrap();
+        let scanned = last(lines.lines().map(|line| serde_json::from_str(line).unwrap()));
+        let (summary, code, stderr) = ingest(&ground, &paths);
+        assert_eq!((code, &summary["n_documents"]), (0, &json!(n)), "{stderr}");
+        assert_eq!(summary["n_pages"].as_u64().unwrap() + summary["n_emails"].as_u64().unwrap(), n);
+        drain(&ground);
+        // A slow machine may have ended before it had time for the last revisions.
+        drain(&ground);
+        let judged = records(&*ground.open(), "verdicts").into_iter();
+        let judged = last(judged.map(|record| serde_json::from_slice(record.value.as_deref().unwrap()).unwrap()));
+        assert_eq!(judged.len(), scanned.len());
+        for (id, verdict) in &scanned {
+            assert_eq!(judged.get(id), Some(verdict), "{id}");
+            classes.extend(verdict["classes"].as_array().unwrap().iter().map(Value::to_string));
+        }
     }
+    assert_eq!(classes.len(), 3, "all classes are among them");
 }
 
 /// Kill -9 in the middle, twice; then it goes on, and repeats at most the batch that was in flight each time.

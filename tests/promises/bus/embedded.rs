@@ -15,8 +15,8 @@ pub(crate) fn ground() -> Ground {
     let mut settings = Settings::default();
     settings.bus.kind = BusKind::Embedded;
     settings.bus.folder = folder.path().join("data");
-    settings.bus.lease_ms = 500;
-    Ground { settings, silence: Duration::from_millis(500), folder }
+    settings.bus.lease_ms = 400;
+    Ground { settings, silence: Duration::from_millis(400), folder }
 }
 
 super::suite!(ground);

@@ -52,6 +52,7 @@ impl Answer {
 /// A ground on the embedded bus for a run with an HTTP side.
 pub(crate) fn ground(change: impl FnOnce(&mut Settings)) -> Ground {
     let mut ground = hasty(embedded::ground());
+    ground.settings.bus.lease_ms = 1000;
     ground.settings.http.enabled = true;
     ground.settings.http.listen = "127.0.0.1:0".parse().unwrap();
     change(&mut ground.settings);
