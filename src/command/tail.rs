@@ -232,7 +232,7 @@ mod tests {
             ("quilt", &["quilt", "sources", "% from"]),
             ("template", &["template", "pages on"]),
             ("original", &["original"]),
-            ("rejected", &["rejected", "too_large"]),
+            ("rejected", &["rejected", "envelope"]),
         ] {
             let line = shown(&example(name));
             assert!(line.starts_with("1970-01-01T00:00:01.000Z  "), "{line}");

@@ -6,7 +6,7 @@
 //! # Invariants
 //! - A request is answered when its documents are durable, and not before. (`tests/promises/http/documents.rs`)
 //! - A document that comes again under its id is appended once. (`repeats_are_told_the_first_place`)
-//! - Nothing waits behind a full queue: who finds it full is told so. (`a_full_queue_turns_away`)
+//! - Nothing waits behind a full queue: who finds it full is told so. (`a_full_queue_turns_away_and_what_waits_is_appended_together`)
 
 use super::problem::Problem;
 use super::recent::{Digest, Name, Place, Recent};
