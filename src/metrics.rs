@@ -5,7 +5,7 @@
 //!
 //! # Invariants
 //! - Every name is described, and stands once. (`every_metric_is_described_once`)
-//! - Durations are histograms with buckets: those of several instances can be added. (`tests/promises/http.rs`)
+//! - Durations are histograms with buckets: those of several instances can be added. (`tests/promises/http/health.rs`)
 
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 use std::sync::OnceLock;

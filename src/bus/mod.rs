@@ -11,6 +11,7 @@
 //! - What [`Seat::publish`] is given becomes visible together or not at all, once, whatever fails.
 //! - Whoever takes the seat shuts out whoever had it: a publication of the old holder fails with [`BusError::Fenced`].
 
+pub mod cursor;
 pub mod embedded;
 pub mod kafka;
 mod record;

@@ -8,6 +8,7 @@ pub mod compare;
 pub mod completions;
 pub mod config;
 pub mod explain;
+pub mod ingest;
 pub mod lexicon;
 pub mod output;
 pub mod report;
@@ -15,6 +16,7 @@ pub mod run;
 pub mod scan;
 pub mod scan_report;
 pub mod sign;
+pub mod tail;
 pub mod tune;
 
 use crate::config::{Problems, Settings};
@@ -22,6 +24,7 @@ use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Tells mirrors, quilts and template pages among web pages and e-mails.
 #[derive(Debug, Parser)]
@@ -72,6 +75,12 @@ pub fn threads(text: &str) -> Result<NonZeroUsize, String> {
     if n.get() > THREADS_MAX { Err(format!("at most {THREADS_MAX}")) } else { Ok(n) }
 }
 
+/// A time in seconds, as an argument.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().map_err(|error| error.to_string())?;
+    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+}
+
 /// The environment, as far as it is text.
 pub fn environment() -> Vec<(String, String)> {
     let text = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
@@ -80,6 +89,9 @@ pub fn environment() -> Vec<(String, String)> {
 
 const EXAMPLES: &str = "\
 Examples:
+  seamripper run                               the filter on a bus, for as long as you like ...
+  seamripper ingest crawl.warc.gz mails/       ... documents for it
+  seamripper tail --class quilt                ... and its verdicts
   seamripper scan crawl.warc.gz mails/ > verdicts.jsonl
   seamripper explain ID --from crawl.warc.gz   why a document got its verdict, with the passages
   seamripper sign page.html mails.mbox.gz      what was read, and its signatures, one JSON object per document
@@ -93,6 +105,10 @@ Examples:
 pub enum Command {
     /// Run the filter on a bus: the embedded one, or Kafka
     Run(run::RunArguments),
+    /// Send documents from files to the bus
+    Ingest(ingest::IngestArguments),
+    /// Print verdicts as they come
+    Tail(tail::TailArguments),
     /// Judge again what was judged, and compare with what was published
     Audit(audit::AuditArguments),
     /// Say of every document whether it is a mirror, a quilt, a template page or original
@@ -127,6 +143,8 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Ending> {
     let common = &arguments.common;
     match arguments.command {
         Command::Run(arguments) => run::run(arguments, common),
+        Command::Ingest(arguments) => ingest::run(arguments, common),
+        Command::Tail(arguments) => tail::run(arguments, common),
         Command::Audit(arguments) => audit::run(arguments, common),
         Command::Scan(arguments) => scan::run(arguments, common),
         Command::Explain(arguments) => explain::run(arguments, common),

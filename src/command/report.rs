@@ -45,6 +45,21 @@ fn json(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     Ok(line)
 }
 
+/// A line of JSON that may be printed on a terminal: it means the same.
+pub fn spelled_out(json: &str) -> String {
+    let mut line = String::with_capacity(json.len());
+    for character in json.chars() {
+        match is_hostile(character) && character != '\n' {
+            // Hostile characters stand in strings only, where this is another way to write them.
+            true => character.encode_utf16(&mut [0; 2]).iter().for_each(|unit| {
+                write!(line, "\\u{unit:04x}").expect("a string takes all that is written");
+            }),
+            false => line.push(character),
+        }
+    }
+    line
+}
+
 /// Prints a report, with its colours where they are wanted.
 pub fn print_report(report: &str) -> io::Result<()> {
     let choice = anstream::AutoStream::choice(&io::stdout());
@@ -144,7 +159,9 @@ mod tests {
         #[test]
         fn escaped_json_means_the_same(text in any::<String>()) {
             let line = json(&text).unwrap();
-            prop_assert_eq!(serde_json::from_slice::<String>(&line).unwrap(), text);
+            prop_assert_eq!(serde_json::from_slice::<String>(&line).unwrap(), text.clone());
+            let careless = serde_json::to_string(&text).unwrap();
+            prop_assert_eq!(spelled_out(&careless).into_bytes(), line);
         }
     }
 }

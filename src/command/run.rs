@@ -4,7 +4,7 @@ use super::output::{ERROR, tell};
 use super::{Common, Ending};
 use crate::bus::{self, Bus, BusError};
 use crate::config::Settings;
-use crate::http::{Phase, Role, State};
+use crate::http::{Http, Phase, Role, State};
 use crate::pipeline::run::signer::Signer;
 use crate::pipeline::run::{Instance, Options};
 use std::path::PathBuf;
@@ -34,8 +34,8 @@ pub struct RunArguments {
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
     /// End when there was nothing to read for so many seconds
-    #[arg(long, value_name = "SECONDS")]
-    until_idle: Option<f64>,
+    #[arg(long, value_name = "SECONDS", value_parser = super::seconds)]
+    until_idle: Option<Duration>,
     /// Log JSON rather than text
     #[arg(long)]
     log_json: bool,
@@ -67,21 +67,30 @@ pub fn run(arguments: RunArguments, common: &Common) -> anyhow::Result<Ending> {
     };
     let state = Arc::new(State::new(role));
     let Some(bus) = opened(&settings, &stopping)? else { return Ok(Ending::Good) };
-    let ends_when_idle = arguments.until_idle.map(Duration::from_secs_f64);
-    if role == Role::Sign {
-        let signer = Signer::new(settings, bus, ends_when_idle, state.clone(), stopping)?;
-        return ended(signer.run(), &state);
-    }
-    let options = Options { accept_loss: arguments.accept_loss, first_store: arguments.store, ends_when_idle };
-    let instance = Instance::new(settings, bus, options, state.clone(), stopping)?;
-    ended(instance.run(), &state)
-}
-
-fn ended(outcome: anyhow::Result<()>, state: &State) -> anyhow::Result<Ending> {
-    if outcome.is_err() {
+    let ends_when_idle = arguments.until_idle;
+    let work: Box<dyn FnOnce() -> anyhow::Result<()>> = match role {
+        Role::Sign => {
+            let signer = Signer::new(settings.clone(), bus.clone(), ends_when_idle, state.clone(), stopping)?;
+            Box::new(move || signer.run())
+        }
+        Role::All | Role::Store => {
+            let options = Options { accept_loss: arguments.accept_loss, first_store: arguments.store, ends_when_idle };
+            let instance = Instance::new(settings.clone(), bus.clone(), options, state.clone(), stopping)?;
+            Box::new(move || instance.run())
+        }
+    };
+    let http = match settings.http.enabled {
+        true => Some(Http::start(settings.clone(), bus, state.clone())?),
+        false => None,
+    };
+    let ended = work();
+    if ended.is_err() {
         state.set_phase(Phase::Failed);
     }
-    outcome.map(|()| Ending::Good)
+    if let Some(http) = http {
+        http.stop(Duration::from_millis(settings.bus.stop_timeout_ms / 4));
+    }
+    ended.map(|()| Ending::Good)
 }
 
 /// The bus, waited for where it cannot be reached yet; `None` if we were asked to stop meanwhile.

@@ -22,6 +22,10 @@ const OWNERS_CEILING: usize = 5;
 const LEADERS_CEILING: usize = 8;
 /// The terms of a lexicon keep their membership in all copies in one 64-bit word, the original included.
 const COPIES_CEILING: usize = 63;
+/// More bytes on their way to a bus than fit into memory help nobody.
+const WAITING_CEILING: usize = 1 << 40;
+/// There are no more ports.
+const CONNECTIONS_CEILING: usize = 65536;
 
 pub(super) fn problems(settings: &Settings) -> Vec<String> {
     let mut problems = Vec::new();
@@ -124,6 +128,29 @@ fn run_problems(settings: &Settings, problems: &mut Vec<String>) {
             http.body_bytes_max, bus.record_bytes_max
         ),
     );
+    refuse(
+        http.waiting_bytes_max < http.body_bytes_max,
+        format!(
+            "http.waiting_bytes_max ({}) must not be below http.body_bytes_max ({})",
+            http.waiting_bytes_max, http.body_bytes_max
+        ),
+    );
+    refuse(
+        http.waiting_bytes_max > WAITING_CEILING,
+        format!("http.waiting_bytes_max ({}) must be at most {WAITING_CEILING}", http.waiting_bytes_max),
+    );
+    refuse(
+        http.streams_max >= http.connections_max,
+        format!(
+            "http.streams_max ({}) must be below http.connections_max ({})",
+            http.streams_max, http.connections_max
+        ),
+    );
+    refuse(
+        http.connections_max > CONNECTIONS_CEILING,
+        format!("http.connections_max ({}) must be at most {CONNECTIONS_CEILING}", http.connections_max),
+    );
+    refuse(http.timeout_ms == 0, "http.timeout_ms (0) must be at least 1".into());
     for (key, value) in
         [("kafka.fetch_bytes_max", kafka.fetch_bytes_max), ("kafka.send_bytes_max", kafka.send_bytes_max)]
     {

@@ -104,6 +104,9 @@ pub struct HttpSettings {
     pub body_bytes_max: usize,
     pub connections_max: usize,
     pub timeout_ms: u64,
+    pub waiting_bytes_max: usize,
+    pub streams_max: usize,
+    pub repeats_held_max: usize,
 }
 
 /// How Kafka is talked to.

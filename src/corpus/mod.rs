@@ -29,6 +29,7 @@ pub use walk::total_bytes;
 use crate::config::Limits;
 use crate::document::{Record, Rejection};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -106,6 +107,18 @@ pub struct Options {
     pub form: Option<Form>,
     /// Grows by the (packed) bytes read from files: what a progress bar shows.
     pub n_bytes_read: Arc<AtomicU64>,
+    /// Is told of every file before it is read.
+    pub begin: Option<Begin>,
+}
+
+/// Is given the path of a file (or `-`) that is about to be read, and can have it passed over by saying false.
+#[derive(Clone)]
+pub struct Begin(pub Arc<dyn Fn(&Path) -> bool + Send + Sync>);
+
+impl fmt::Debug for Begin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Begin")
+    }
 }
 
 /// What was left out because nobody would miss it, counted.
@@ -217,6 +230,11 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
+    /// Whether the file is to be read.
+    fn begins(&self, path: &Path) -> bool {
+        self.options.begin.as_ref().is_none_or(|Begin(begin)| begin(path))
+    }
+
     fn give(&mut self, place: String, record: Record) -> ControlFlow<()> {
         self.tally.n_entries += 1;
         (self.with)(Ok(Entry { place, record }))

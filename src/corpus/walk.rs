@@ -34,6 +34,9 @@ pub fn total_bytes(paths: &[PathBuf]) -> Option<u64> {
 /// Reads one path that a user named.
 pub(super) fn read_path(path: &Path, session: &mut Session<'_>) -> ControlFlow<()> {
     if path.as_os_str() == "-" {
+        if !session.begins(path) {
+            return ControlFlow::Continue(());
+        }
         let stdin = Counted { source: io::stdin().lock(), n_bytes: session.options.n_bytes_read.clone() };
         return read_tape(&mut Tape::new(stdin), Met { path, place: "-", size: None, named: true }, session);
     }
@@ -97,6 +100,9 @@ fn is_maildir(folder: &Path) -> bool {
 fn read_file(path: &Path, named: bool, session: &mut Session<'_>) -> ControlFlow<()> {
     if !named && session.options.form.is_none() && form::is_companion(path) {
         session.tally.n_other_files += 1;
+        return ControlFlow::Continue(());
+    }
+    if !session.begins(path) {
         return ControlFlow::Continue(());
     }
     let place = path.to_string_lossy();

@@ -1,5 +1,173 @@
-//! The HTTP side.
+//! The HTTP side of a run: documents in, verdicts out, and how it is.
+//!
+//! It knows the bus only as [`Bus`], and has a small runtime of its own, so that the pipeline does not notice it. What blocks has a
+//! thread: one for all that is appended ([`feed`]), one for each stream of verdicts. [`router`] names the resources, each of which is a file;
+//! [`access`] says who may ask for what, [`server`] keeps slow clients from holding up others.
+//!
+//! # Invariants
+//! - Everything that clients can make us hold is bounded: connections, heads, bodies, what waits for the bus, streams.
+//!   (`tests/promises/http/limits.rs`)
 
+mod access;
+mod body;
+mod channel;
+mod documents;
+mod exposition;
+mod feed;
+mod health;
+mod patience;
+mod problem;
+mod recent;
+mod router;
+mod server;
+mod snapshot;
 mod state;
+mod token;
+mod verdicts;
 
 pub use state::{Phase, Role, State};
+
+use crate::bus::Bus;
+use crate::config::Settings;
+use crate::pipeline::dispatch::Dispatch;
+use anyhow::Context;
+use metrics_exporter_prometheus::PrometheusHandle;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
+use tokio::sync::{Semaphore, watch};
+use tracing::{info, warn};
+
+/// Threads of the runtime. They parse envelopes and copy bytes; the rest waits.
+const N_WORKERS: usize = 2;
+/// Threads for short work that blocks, such as opening a reader.
+const N_BLOCKING: usize = 4;
+
+/// For so long threads are waited for that should have ended.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// What every resource needs.
+struct App {
+    settings: Arc<Settings>,
+    bus: Arc<dyn Bus>,
+    state: Arc<State>,
+    access: access::Access,
+    dispatch: Dispatch,
+    feed: feed::Feed,
+    room: body::Room,
+    streams: Arc<Semaphore>,
+    downloads: Arc<Semaphore>,
+    metrics: PrometheusHandle,
+    stopping: AtomicBool,
+}
+
+impl App {
+    fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+}
+
+/// The HTTP side, running.
+pub struct Http {
+    address: SocketAddr,
+    runtime: Runtime,
+    app: Arc<App>,
+    stop: watch::Sender<bool>,
+    serving: tokio::task::JoinHandle<()>,
+    feeding: JoinHandle<()>,
+}
+
+impl Http {
+    /// Listens, and serves from now on.
+    pub fn start(settings: Arc<Settings>, bus: Arc<dyn Bus>, state: Arc<State>) -> anyhow::Result<Self> {
+        let http = &settings.http;
+        let listener = listener(http.listen)?;
+        let address = listener.local_addr()?;
+        let timeout = Duration::from_millis(http.timeout_ms);
+        let token = token::Token::open(&settings.bus.folder.join(&http.token_file))?;
+        let is_loopback = address.ip().is_loopback();
+        let (feed, feeding) = feed::Feed::start(bus.clone(), http.repeats_held_max)?;
+        let metrics = crate::metrics::install();
+        let app = Arc::new(App {
+            access: access::Access { token, is_loopback },
+            dispatch: Dispatch::new(&settings),
+            feed,
+            room: body::Room::new(http.body_bytes_max, http.waiting_bytes_max, timeout),
+            streams: Arc::new(Semaphore::new(http.streams_max)),
+            downloads: Arc::new(Semaphore::new(snapshot::AT_ONCE_MAX)),
+            metrics: metrics.clone(),
+            stopping: AtomicBool::new(false),
+            settings: settings.clone(),
+            bus,
+            state,
+        });
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(N_WORKERS)
+            .max_blocking_threads(N_BLOCKING)
+            .thread_name("http")
+            .enable_all()
+            .build()
+            .context("the runtime of the HTTP side cannot be made")?;
+        let (stop, stopping) = watch::channel(false);
+        let server = {
+            let _within = runtime.enter();
+            server::Server {
+                listener: tokio::net::TcpListener::from_std(listener)?,
+                router: router::router(app.clone()),
+                connections_max: http.connections_max,
+                timeout,
+                stopping,
+            }
+        };
+        runtime.spawn(exposition::upkeep(metrics));
+        let serving = runtime.spawn(server.run());
+        info!(%address, "http listening");
+        if !is_loopback {
+            warn!(%address, "other machines can reach this: reading needs the token too, and nothing is encrypted here");
+        }
+        Ok(Self { address, runtime, app, stop, serving, feeding })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Takes no more connections, finishes what has begun for at most `within`, and ends.
+    pub fn stop(self, within: Duration) {
+        let Self { runtime, app, stop, serving, feeding, .. } = self;
+        app.stopping.store(true, Ordering::Relaxed);
+        // There is somebody to tell, unless the server has ended.
+        let _ended = stop.send(true);
+        if runtime.block_on(async { tokio::time::timeout(within, serving).await }).is_err() {
+            warn!("not all http requests were finished in time");
+        }
+        // What is left is dropped with its connections.
+        runtime.shutdown_timeout(Duration::from_millis(100));
+        drop(app);
+        // Streams let go of the application when they see that we stop; what was appended is durable in any case.
+        let begun = Instant::now();
+        while !feeding.is_finished() && begun.elapsed() < FAREWELL {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        if feeding.is_finished() && feeding.join().is_err() {
+            warn!("the thread that feeds the bus has met a bug");
+        }
+    }
+}
+
+fn listener(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    let listen = || {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    };
+    listen().map_err(|error: std::io::Error| {
+        anyhow::anyhow!(
+            "cannot listen on {address}: {error} (http.listen is where, port 0 takes a free one; http.enabled = false does without)"
+        )
+    })
+}

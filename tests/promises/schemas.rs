@@ -55,7 +55,7 @@ impl Schema {
 }
 
 /// The examples of a schema: `name.json` and `name-*.json`.
-fn examples(name: &str) -> Vec<(String, Value)> {
+pub(crate) fn examples(name: &str) -> Vec<(String, Value)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(schemas().join("examples")).unwrap() {
         let path = entry.unwrap().path();
@@ -120,7 +120,7 @@ fn every_field_is_described() {
             }
         }
     }
-    for name in ["verdict", "cluster", "label", "comparison"] {
+    for name in ["verdict", "cluster", "label", "comparison", "accepted", "problem", "readiness", "line"] {
         let mut undescribed = Vec::new();
         walk(&schema(name), name, &mut undescribed);
         assert!(undescribed.is_empty(), "{undescribed:#?}");

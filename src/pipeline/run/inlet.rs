@@ -273,6 +273,8 @@ fn carrier(record: &Record, kind: Kind) -> Result<Carrier, String> {
             carrier.url = text("url")?;
             carrier.time = text("fetched-at")?;
             match key {
+                // Said to be the id, it is nothing else.
+                Some(key) if carrier.id.as_ref() == Some(&key) => {}
                 Some(key) if key.starts_with("http://") || key.starts_with("https://") => {
                     carrier.url.get_or_insert(key);
                 }

@@ -1,0 +1,120 @@
+//! Who may do what: reading is free on this machine, writing needs the token, and so does everything from elsewhere.
+//!
+//! What is not known to be harmless needs the token, so that a route that is added later is closed until somebody opens it.
+//!
+//! # Invariants
+//! - Without the token nothing is written, and no snapshot given. (`tests/promises/http/access.rs`)
+//! - A web page that has this machine's name point to itself reads nothing. (`names_of_others_are_refused`)
+
+use super::problem::Problem;
+use super::token::Token;
+use axum::http::{HeaderMap, Method, StatusCode, header};
+use std::net::IpAddr;
+
+/// The paths that anybody may ask, from anywhere: they tell no more than that we are there.
+const OPEN: [&str; 2] = ["/healthz", "/readyz"];
+/// Reads that need the token on every address.
+const GUARDED: [&str; 1] = ["/v1/snapshot"];
+
+/// Decides who may do what.
+pub(super) struct Access {
+    pub(super) token: Token,
+    /// Whether only this machine can reach us.
+    pub(super) is_loopback: bool,
+}
+
+impl Access {
+    /// Whether a request may go on.
+    pub(super) fn check(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<(), Problem> {
+        if OPEN.contains(&path) || self.has_token(headers) {
+            return Ok(());
+        }
+        let is_read = matches!(*method, Method::GET | Method::HEAD) && !GUARDED.contains(&path);
+        if !is_read || !self.is_loopback {
+            let detail = "this needs the token: `authorization: Bearer TOKEN` (it stands in http.token_file)";
+            return Err(Problem::new(StatusCode::UNAUTHORIZED, "token", detail));
+        }
+        if !is_own_name(headers) {
+            let detail = "without the token this machine is asked for by address or as localhost";
+            return Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, "host", detail));
+        }
+        Ok(())
+    }
+
+    fn has_token(&self, headers: &HeaderMap) -> bool {
+        let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let given = given.and_then(|value| value.split_once(' '));
+        given.is_some_and(|(scheme, token)| scheme.eq_ignore_ascii_case("bearer") && self.token.is(token))
+    }
+}
+
+/// Whether the request names this machine by an address or as localhost. A browser sends the name it was told.
+fn is_own_name(headers: &HeaderMap) -> bool {
+    let Some(host) = headers.get(header::HOST) else { return true };
+    let Ok(host) = host.to_str() else { return false };
+    let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, _)) => address,
+        None => host.split_once(':').map_or(host, |(name, _)| name),
+    };
+    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access(is_loopback: bool) -> (Access, String, tempfile::TempDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        let token = Token::open(&path).unwrap();
+        let text = std::fs::read_to_string(path).unwrap().trim().to_owned();
+        (Access { token, is_loopback }, text, folder)
+    }
+
+    fn headers(pairs: &[(header::HeaderName, &str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.clone(), value.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn what_is_not_known_needs_the_token() {
+        for is_loopback in [true, false] {
+            let (access, token, _folder) = access(is_loopback);
+            let with = headers(&[(header::AUTHORIZATION, &format!("bearer {token}"))]);
+            let wrong = headers(&[(header::AUTHORIZATION, &format!("Bearer {token}x"))]);
+            let basic = headers(&[(header::AUTHORIZATION, &format!("Basic {token}"))]);
+            for (method, path, needs) in [
+                (Method::GET, "/healthz", false),
+                (Method::GET, "/readyz", false),
+                (Method::GET, "/metrics", !is_loopback),
+                (Method::GET, "/v1/verdicts", !is_loopback),
+                (Method::GET, "/v1/snapshot", true),
+                (Method::POST, "/v1/pages", true),
+                (Method::DELETE, "/v1/whatever", true),
+                (Method::POST, "/v1/verdicts", true),
+            ] {
+                assert!(access.check(&method, path, &with).is_ok(), "{method} {path}");
+                for without in [&headers(&[]), &wrong, &basic] {
+                    let outcome = access.check(&method, path, without).map_err(|problem| problem.status());
+                    let expected = if needs { Err(StatusCode::UNAUTHORIZED) } else { Ok(()) };
+                    assert_eq!(outcome, expected, "{method} {path} {is_loopback}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn names_of_others_are_refused() {
+        for (host, is_own) in [
+            ("127.0.0.1:8470", true),
+            ("localhost", true),
+            ("LOCALHOST:1", true),
+            ("[::1]:8470", true),
+            ("evil.example:8470", false),
+            ("127.0.0.1.evil.example", false),
+            ("localhost.evil.example", false),
+            ("", false),
+        ] {
+            assert_eq!(is_own_name(&headers(&[(header::HOST, host)])), is_own, "{host}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What is told when a request cannot be served: `application/problem+json` (RFC 9457) with a text that says what to do.
+
+use crate::bus::BusError;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+/// A request that is not served, and why.
+#[derive(Debug)]
+pub(super) struct Problem {
+    status: StatusCode,
+    /// A short fixed word for programs.
+    reason: &'static str,
+    detail: String,
+}
+
+/// When somebody who was turned away may come again, in seconds.
+const RETRY_AFTER: &str = "2";
+
+impl Problem {
+    pub(super) fn new(status: StatusCode, reason: &'static str, detail: impl Into<String>) -> Self {
+        Self { status, reason, detail: detail.into() }
+    }
+
+    pub(super) fn too_large(what: &str, limit: usize, setting: &str) -> Self {
+        let detail = format!("{what} is larger than {limit} bytes ({setting})");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail)
+    }
+
+    /// There is no room now; counted, since that is what an operator wants to know.
+    pub(super) fn busy(reason: &'static str, detail: impl Into<String>) -> Self {
+        metrics::counter!(crate::metrics::FEED_REJECTED, "reason" => reason).increment(1);
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, reason, detail)
+    }
+
+    /// What the bus said, to somebody who asked for something of it.
+    pub(super) fn of_bus(error: &BusError) -> Self {
+        match error {
+            BusError::TooLarge { .. } => Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", error.to_string()),
+            BusError::Gone { .. } => Self::new(StatusCode::GONE, "gone", error.to_string()),
+            BusError::Damaged { .. } => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "damaged", error.to_string()),
+            BusError::NoTopic { .. } => Self::busy("no_topic", error.to_string()),
+            _ => Self::busy("bus", error.to_string()),
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// As one line, for a stream that has begun.
+    pub(super) fn json(&self) -> serde_json::Value {
+        let Self { status, reason, detail } = self;
+        let title = status.canonical_reason().unwrap_or("error");
+        json!({"type": "about:blank", "title": title, "status": status.as_u16(), "reason": reason, "detail": detail})
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, self.json().to_string() + "\n").into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        match self.status {
+            StatusCode::UNAUTHORIZED => {
+                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            StatusCode::SERVICE_UNAVAILABLE => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER));
+            }
+            _ => {}
+        }
+        response
+    }
+}
