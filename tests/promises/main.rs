@@ -28,5 +28,6 @@ mod run;
 mod scan_command;
 mod schemas;
 mod sign_command;
+mod snapshots;
 mod tune_command;
 mod words;

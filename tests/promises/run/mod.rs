@@ -41,6 +41,7 @@ macro_rules! promises {
             seats::a_hung_holder_is_shut_out
             seats::a_newcomer_does_not_take_the_seat
             states::changed_settings_are_an_epoch
+            states::an_unwritable_folder_costs_snapshots_alone
         }
     };
     ($ground:path: $($module:ident::$promise:ident)*) => {
