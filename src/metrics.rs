@@ -117,7 +117,11 @@ const ALL: &[(&str, Form, &str)] = &[
     (SNAPSHOT_AGE, Form::Gauge, "seconds since the newest snapshot was put in place"),
     (SNAPSHOT_SECONDS, Form::Seconds, "writing a snapshot"),
     (SNAPSHOT_BYTES, Form::Gauge, "bytes of the newest snapshot"),
-    (SNAPSHOT_EARLY_BYTES, Form::Counter, "bytes that a snapshot had to write out of turn, since they were about to change"),
+    (
+        SNAPSHOT_EARLY_BYTES,
+        Form::Counter,
+        "bytes that a snapshot had to write out of turn, since they were about to change",
+    ),
     (SNAPSHOT_STOP, Form::Gauge, "the longest time that the stream stood still for a snapshot"),
     (SNAPSHOT_FAILURES, Form::Counter, "snapshots that could not be written or read"),
     (JOURNAL_POSITION, Form::Gauge, "offset of the last journal record folded"),

@@ -43,7 +43,8 @@ impl Memory {
     pub(super) fn new(n_lines: usize) -> Self {
         let n_lines = n_lines.max(1);
         let n_bytes = n_lines.checked_mul(LINE_BYTES).expect("a table fits into the address space");
-        let start = system::zeroed(n_bytes).unwrap_or_else(|| panic!("no address space for a table of {n_bytes} bytes"));
+        let start =
+            system::zeroed(n_bytes).unwrap_or_else(|| panic!("no address space for a table of {n_bytes} bytes"));
         Self { start: start.cast(), n_lines }
     }
 
@@ -77,7 +78,10 @@ impl Memory {
 
     /// Asks for huge pages for whatever is touched first from now on, where the system has them.
     pub(super) fn prefer_huge_pages(&self) {
-        system::prefer_huge_pages(self.start.cast(), self.n_lines * LINE_BYTES);
+        let n_bytes = self.n_lines * LINE_BYTES;
+        if n_bytes >= MOVED_BYTES {
+            system::prefer_huge_pages(self.start.cast(), n_bytes);
+        }
     }
 
     /// Moves what lies in the few megabytes from `start` on to huge pages, where the system can. Where to go on, if anywhere.

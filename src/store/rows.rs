@@ -179,6 +179,9 @@ mod tests {
         assert_eq!(refusal(2, &bytes), Ok(false));
         assert_eq!(refusal(1, &bytes), Err("a row is beyond the end of its table"));
         assert_eq!(refusal(2, &bytes[..3]), Err("a row cannot be read"));
-        assert_eq!(refusal(2, &[&bytes[..], &bytes[..], &bytes[..]].concat()), Err("there are more rows than there should be"));
+        assert_eq!(
+            refusal(2, &[&bytes[..], &bytes[..], &bytes[..]].concat()),
+            Err("there are more rows than there should be")
+        );
     }
 }

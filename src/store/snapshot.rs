@@ -23,12 +23,10 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 pub const FORMAT: u32 = 2;
 /// The first bytes of a saved store.
 pub const MAGIC: [u8; 8] = *b"SEAMRIP\n";
-/// No block is longer, packed or not.
+/// No block is longer.
 const BLOCK_BYTES_MAX: usize = 1 << 20;
 /// Parts are cut into blocks of so many bytes.
 const PART_BYTES: usize = 256 << 10;
-/// Blocks of old lines and of counts that are smaller than this are not worth packing.
-const PACKED_BYTES_MIN: usize = 512;
 
 /// Under what the saved store was made: it can be used under the same only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,8 +62,8 @@ impl Block {
     }
 }
 
+/// Not packed, the only way there is: most of a store are hashes, and packing takes longer than writing.
 const RAW: u8 = 0;
-const ZSTD: u8 = 1;
 
 /// Why a saved store is refused.
 #[derive(Debug, thiserror::Error)]
@@ -174,14 +172,8 @@ impl Log {
     /// Writes a block. An error is kept, and told at the end.
     pub(crate) fn block(&self, block: Block, table: u16, bytes: &[u8]) {
         assert!(bytes.len() <= BLOCK_BYTES_MAX, "a block of {} bytes", bytes.len());
-        // Level 1: it is packed while the stream waits. What does not get much smaller is not worth unpacking.
-        let packed = (bytes.len() >= PACKED_BYTES_MIN && packs())
-            .then(|| zstd::bulk::compress(bytes, 1).ok())
-            .flatten()
-            .filter(|packed| packed.len() < bytes.len() / 8 * 7);
-        let (packing, bytes) = packed.as_ref().map_or((RAW, bytes), |packed| (ZSTD, &packed[..]));
         let mut head = [0; 8];
-        (head[0], head[1]) = (block as u8, packing);
+        (head[0], head[1]) = (block as u8, RAW);
         head[2..4].copy_from_slice(&table.to_le_bytes());
         head[4..].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
@@ -227,10 +219,6 @@ impl Log {
     }
 }
 
-fn packs() -> bool {
-    std::env::var_os("PACKS").is_some()
-}
-
 fn checksum(number: u64, head: &[u8; 8], bytes: &[u8]) -> u64 {
     let mut hasher = Xxh3::with_seed(number);
     hasher.update(head);
@@ -245,14 +233,13 @@ pub struct Opened<'a> {
     extras: Extras,
     n_read: u64,
     n_blocks: u64,
-    packed: Vec<u8>,
 }
 
 impl<'a> Opened<'a> {
     /// Reads the head.
     pub fn open(from: &'a mut dyn Read) -> Result<Self, SnapshotError> {
         let none = Head { scheme: 0, key_id: 0, settings: 0 };
-        let mut opened = Self { from, head: none, extras: Vec::new(), n_read: 0, n_blocks: 0, packed: Vec::new() };
+        let mut opened = Self { from, head: none, extras: Vec::new(), n_read: 0, n_blocks: 0 };
         let mut begin = Vec::new();
         opened.read(MAGIC.len(), &mut begin)?;
         if begin != MAGIC {
@@ -303,14 +290,8 @@ impl<'a> Opened<'a> {
             return Err(SnapshotError::Checksum { number });
         }
         self.n_blocks += 1;
-        match packing {
-            RAW => {}
-            ZSTD => {
-                std::mem::swap(&mut self.packed, bytes);
-                *bytes = zstd::bulk::decompress(&self.packed, BLOCK_BYTES_MAX)
-                    .map_err(|_| unreadable("it does not unpack to the bytes of a block"))?;
-            }
-            _ => return Err(unreadable("its packing is unknown")),
+        if packing != RAW {
+            return Err(unreadable("its packing is unknown"));
         }
         match Block::of(kind) {
             None => Err(unreadable("its kind is unknown")),
@@ -526,10 +507,7 @@ pub(crate) mod tests {
         };
         let problem = |reason: &str| format!("block 1 of the saved store is unreadable: {reason}");
         assert_eq!(block(2, RAW, u32::MAX, b"few"), problem("it is longer than any block"));
-        let bomb = zstd::bulk::compress(&vec![0; 64 << 20], 1).unwrap();
-        assert_eq!(block(2, ZSTD, bomb.len() as u32, &bomb), problem("it does not unpack to the bytes of a block"));
-        assert_eq!(block(2, ZSTD, 3, b"few"), problem("it does not unpack to the bytes of a block"));
-        assert_eq!(block(2, 2, 3, b"few"), problem("its packing is unknown"));
+        assert_eq!(block(2, 1, 3, b"few"), problem("its packing is unknown"));
         assert_eq!(block(4, RAW, 3, b"few"), problem("its kind is unknown"));
         assert_eq!(block(0, RAW, 8, &[2, 0, 0, 0, 0, 0, 0, 0]), problem("blocks are missing before it"));
         assert!(block(1, RAW, 1 << 20, b"few").starts_with("saved store is cut off"));
@@ -558,7 +536,7 @@ pub(crate) mod tests {
         (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
     }
 
-    /// Snapshots as they were first written. Another packer may write others, and must read these.
+    /// Snapshots as they were first written.
     #[test]
     fn golden_bytes() {
         let one = "5345414d5249500a010000001c00000003b424ffffffffffffffffff01010161010aa8ac8094b58cada1be01\

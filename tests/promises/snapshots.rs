@@ -84,19 +84,14 @@ struct Expected {
 #[test]
 fn a_snapshot_is_the_state_of_its_beginning() {
     let (mut n_written, mut n_abandoned, mut n_early) = (0, 0, 0);
-    for (seed, memory, n_threads) in [
-        (21, 1 << 20, 1),
-        (22, 350_000, 2),
-        (23, 350_000, 5),
-        (24, 40_000, 1),
-        (25, 120_000, 16),
-        (26, 3 << 20, 2),
-    ] {
+    for (seed, memory, n_threads) in
+        [(21, 1 << 20, 1), (22, 350_000, 2), (23, 350_000, 5), (24, 40_000, 1), (25, 120_000, 16), (26, 3 << 20, 2)]
+    {
         let settings = small(memory);
         let arrivals = stream(seed, 900, &settings);
         let mut dice = Dice::new(seed);
         let (mut one, mut under_way, mut written) = (filter(&settings), None::<Expected>, Vec::new());
-        let slice = [500, 20_000, 200_000][dice.below(3)];
+        let slice = memory / [2, 4, 8][dice.below(3)];
         folded(&mut one, &arrivals, n_threads, &mut dice, |one, dice, position| {
             let Some(expected) = under_way.take() else {
                 if dice.below(3) == 0 {
@@ -136,7 +131,7 @@ fn a_snapshot_is_the_state_of_its_beginning() {
         }
     }
     println!("{n_written} written, {n_abandoned} abandoned, lines kept early in {n_early} slices");
-    assert!(n_written > 20 && n_abandoned > 3 && n_early > 20, "{n_written} {n_abandoned} {n_early}");
+    assert!(n_written >= 15 && n_abandoned >= 3 && n_early > 20, "{n_written} {n_abandoned} {n_early}");
 }
 
 /// Whether a snapshot is written, abandoned or none at all: what is said is the same.

@@ -145,14 +145,12 @@ mod tests {
             filter(|_| {}, 7).can_carry(&filter(change, key_id)).unwrap_err().to_string()
         };
         let memory = told(|settings| settings.store.memory += 1, 7);
-        assert_eq!(
-            memory,
-            "what is stored cannot be used under other store.memory (it was 6291456, and is 6291457)"
-        );
+        assert_eq!(memory, "what is stored cannot be used under other store.memory (it was 6291456, and is 6291457)");
         let bands = told(|settings| settings.mirror.bands = 3.try_into().unwrap(), 7);
         assert!(bands.contains("mirror.bands (it was ") && bands.contains(", and is 3)"), "{bands}");
         assert!(told(|settings| settings.revisions.queue_max += 1, 7).contains("revisions.queue_max"));
-        let both = told(|settings| (settings.grams.window, settings.store.cross_kinds) = (9.try_into().unwrap(), true), 8);
+        let both =
+            told(|settings| (settings.grams.window, settings.store.cross_kinds) = (9.try_into().unwrap(), true), 8);
         assert!(both.contains("store.cross_kinds (it was false, and is true), grams.window (it was "), "{both}");
         assert!(told(|_| {}, 8).ends_with("secret, or contents of lexicons"));
         let mut old = filter(|_| {}, 7);

@@ -398,9 +398,10 @@ impl Instance {
         counted::snapshot(n_bytes);
     }
 
-    /// Trims the journal behind the oldest snapshot that is kept.
+    /// Trims the journal behind the oldest snapshot that is kept, once there are as many as are to be kept.
     fn trim(&self, kept: &[Kept]) {
-        let Some(oldest) = judge::oldest(kept) else { return };
+        let is_full = kept.len() >= self.scheme.settings.snapshot.kept.get();
+        let Some(oldest) = judge::oldest(kept).filter(|_| is_full) else { return };
         let partition = Partition::new(self.outlet.journal_topic(), 0);
         if let Err(error) = self.bus.trim(&partition, oldest.journal) {
             warn!(%error, "the journal could not be trimmed, it will be after the next snapshot");

@@ -388,7 +388,9 @@ mod tests {
         std::os::unix::fs::symlink("/dev/full", &path).unwrap();
         let failed = match ground.snapshots.begin(&mut fold) {
             Err(error) => error,
-            Ok(writing) => writing.complete(&mut fold).and_then(|writing| ground.snapshots.finish(writing, 5)).unwrap_err(),
+            Ok(writing) => {
+                writing.complete(&mut fold).and_then(|writing| ground.snapshots.finish(writing, 5)).unwrap_err()
+            }
         };
         assert!(format!("{failed:#}").contains("No space left on device"), "{failed:#}");
         assert!(format!("{failed:#}").contains("cannot write "), "{failed:#}");
