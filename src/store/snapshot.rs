@@ -426,8 +426,7 @@ pub(crate) mod tests {
         blocks.iter().for_each(|(block, table, bytes)| log.block(*block, *table, bytes));
         log.end().unwrap();
         assert_eq!(log.n_bytes(), sink.0.lock().unwrap().len() as u64);
-        let bytes = sink.0.lock().unwrap().clone();
-        bytes
+        sink.0.lock().unwrap().clone()
     }
 
     fn read(mut bytes: &[u8]) -> Result<(Head, Extras, Blocks), SnapshotError> {

@@ -121,7 +121,7 @@ mod tests {
         // The same but for the head, which names the settings.
         let bytes = new.save().unwrap();
         let body = |bytes: &[u8]| {
-            let mut opened = &bytes[..];
+            let mut opened = bytes;
             let mut opened = crate::store::snapshot::Opened::open(&mut opened).unwrap();
             let (mut blocks, mut bytes) = (Vec::new(), Vec::new());
             while opened.block(&mut bytes).unwrap().is_some() {
