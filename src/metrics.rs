@@ -58,6 +58,8 @@ pub const SNAPSHOT_AGE: &str = "seamripper_snapshot_age_seconds";
 pub const SNAPSHOT_SECONDS: &str = "seamripper_snapshot_seconds";
 /// Bytes of the newest snapshot.
 pub const SNAPSHOT_BYTES: &str = "seamripper_snapshot_bytes";
+/// Bytes of tables that were changed before a snapshot had come to them, and were written out of turn.
+pub const SNAPSHOT_EARLY_BYTES: &str = "seamripper_snapshot_early_bytes_total";
 /// The longest time that the stream stood still for a snapshot.
 pub const SNAPSHOT_STOP: &str = "seamripper_snapshot_longest_stop_seconds";
 /// Snapshots that could not be written or read.
@@ -115,6 +117,11 @@ const ALL: &[(&str, Form, &str)] = &[
     (SNAPSHOT_AGE, Form::Gauge, "seconds since the newest snapshot was put in place"),
     (SNAPSHOT_SECONDS, Form::Seconds, "writing a snapshot"),
     (SNAPSHOT_BYTES, Form::Gauge, "bytes of the newest snapshot"),
+    (
+        SNAPSHOT_EARLY_BYTES,
+        Form::Counter,
+        "bytes that a snapshot had to write out of turn, since they were about to change",
+    ),
     (SNAPSHOT_STOP, Form::Gauge, "the longest time that the stream stood still for a snapshot"),
     (SNAPSHOT_FAILURES, Form::Counter, "snapshots that could not be written or read"),
     (JOURNAL_POSITION, Form::Gauge, "offset of the last journal record folded"),

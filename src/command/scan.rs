@@ -122,7 +122,7 @@ pub fn run(arguments: ScanArguments, common: &Common) -> anyhow::Result<Ending> 
             if is_over { ControlFlow::Break(()) } else { with(entry) }
         })
     };
-    let (tally, clusters, filter) = if arguments.exact {
+    let (tally, clusters, mut filter) = if arguments.exact {
         let progress = printer.progress.clone();
         let compared = |Compared { n_done, n_all }| progress.show_half("compared with all", n_done, n_all);
         let tell = |told| printer.print(told);
@@ -144,7 +144,7 @@ pub fn run(arguments: ScanArguments, common: &Common) -> anyhow::Result<Ending> 
     let (counts, seconds) = printer.finish()?;
 
     // Whatever else fails, what was seen is kept.
-    if let (Some(kept), Some(filter)) = (&kept, &filter) {
+    if let (Some(kept), Some(filter)) = (&kept, &mut filter) {
         kept.save(filter)?;
     }
     if let Some(file) = clusters_file {
@@ -194,10 +194,11 @@ pub(super) fn labels(path: Option<&Path>) -> anyhow::Result<Labels> {
 
 /// The filter in the store that a scan has left at `path`.
 pub(super) fn opened(path: &Path, settings: &Settings) -> anyhow::Result<Filter> {
-    let bytes = std::fs::read(path).with_context(|| format!("store {} cannot be read", path.display()))?;
+    let file = File::open(path).with_context(|| format!("store {} cannot be read", path.display()))?;
     let key_id = Signer::new(settings, lexicon::load(settings)?).key_id();
     let mut filter = Filter::new(settings, Labels::new(0), key_id);
-    filter.load(&bytes).with_context(|| format!("store {}", path.display()))?;
+    let mut file = io::BufReader::with_capacity(1 << 20, file);
+    filter.load_from(&mut file).with_context(|| format!("store {}", path.display()))?;
     Ok(filter)
 }
 

@@ -1,16 +1,22 @@
 //! The filter: batches of signed documents in, verdicts and cluster events out, in the order of the documents.
 //!
-//! It is a fold: what comes out depends on the documents and their order alone. It can be written to bytes and read back,
-//! equal, at any border of a batch.
+//! It is a fold: what comes out depends on the documents and their order alone. It can be written down at any border of a
+//! batch, while it goes on ([`saving`]), read back, equal ([`loading`]), and go on under other settings ([`carry`]).
 //!
 //! # Invariants
 //! - Threads, the cut into batches, and saving and loading in between never show. (`tests/promises/fold.rs`)
-//! - A saved filter of other settings or a damaged one is refused by name. (`tests/promises/scan_command.rs`)
+
+mod carry;
+mod loading;
+mod saving;
+
+pub use carry::NotCarried;
+pub use loading::{Refused, extras};
 
 use crate::config::Settings;
 use crate::signature::SCHEME;
-use crate::store::snapshot::{Head, Snapshot, SnapshotError};
-use crate::store::{Arrival, Census, Store};
+use crate::store::snapshot::Head;
+use crate::store::{Arrival, Census, Store, Table};
 use crate::verdict::event::{ClusterEvent, Verdict};
 use crate::verdict::judge::Judge;
 use crate::verdict::label::Label;
@@ -31,10 +37,11 @@ pub struct Filter {
     store: Store,
     judge: Judge,
     head: Head,
-    temp: Option<(Vec<u8>, usize)>,
+    deciding: carry::Deciding,
+    saving: Option<saving::Saving>,
 }
 
-/// The section of a saved filter that judge writes; the others are the store's.
+/// The part of a saved filter that judge writes; the others are the store's.
 const STANDINGS: &str = "standings";
 
 impl Filter {
@@ -42,7 +49,8 @@ impl Filter {
     pub fn new(settings: &Settings, labels: Labels, key_id: u64) -> Self {
         let store = Store::new(settings);
         let judge = Judge::new(settings, store.plan().n_cells_standing(), labels);
-        Self { store, judge, head: Head { scheme: SCHEME, key_id, settings: digest(settings) }, temp: None }
+        let head = Head { scheme: SCHEME, key_id, settings: digest(settings) };
+        Self { store, judge, head, deciding: carry::Deciding::of(settings), saving: None }
     }
 
     /// Folds a batch; calls `with` for every event, in order.
@@ -105,104 +113,10 @@ impl Filter {
         forgotten
     }
 
-    /// The whole state as bytes.
-    pub fn save(&self) -> Result<Vec<u8>, postcard::Error> {
-        let mut snapshot = Snapshot::new(self.head).section(STANDINGS, &self.judge.save()?);
-        for (name, bytes) in self.store.save()? {
-            snapshot = snapshot.section(name, &bytes);
-        }
-        Ok(snapshot.to_bytes())
+    /// All tables, in an order that stays.
+    fn tables(&mut self) -> impl Iterator<Item = &mut dyn Table> {
+        self.judge.tables().chain(self.store.tables())
     }
-
-    /// Reads what [`Filter::save`] has written, under the same settings. After an error the filter is of no use.
-    pub fn load(&mut self, bytes: &[u8]) -> Result<(), Refused> {
-        let snapshot = Snapshot::open(bytes)?;
-        let found = snapshot.head();
-        for (what, found, ours) in [
-            ("signature scheme", u64::from(found.scheme), u64::from(self.head.scheme)),
-            ("secret, lexicons and signature settings", found.key_id, self.head.key_id),
-            ("[store], [mirror], [quilt], [template] and [revisions] settings", found.settings, self.head.settings),
-        ] {
-            if found != ours {
-                return Err(Refused::Other { what, found, ours });
-            }
-        }
-        self.judge.load(&snapshot.section(STANDINGS)?).map_err(SnapshotError::from)?;
-        for name in Store::parts() {
-            self.store.load(name, &snapshot.section(name)?).map_err(SnapshotError::from)?;
-        }
-        Ok(())
-    }
-}
-
-pub fn extras(from: &mut dyn std::io::Read) -> Result<Vec<(String, Vec<u8>)>, Refused> {
-    let mut n = [0; 8];
-    from.read_exact(&mut n).unwrap();
-    if &n == b"SEAMRIP\n" {
-        return Ok(Vec::new());
-    }
-    let mut bytes = vec![0; u64::from_le_bytes(n) as usize];
-    from.read_exact(&mut bytes).unwrap();
-    Ok(vec![("run".into(), bytes)])
-}
-
-impl Filter {
-    pub fn begin_snapshot(&mut self, extras: Vec<(String, Vec<u8>)>) -> anyhow::Result<()> {
-        let mut bytes = Vec::new();
-        bytes.extend((extras[0].1.len() as u64).to_le_bytes());
-        bytes.extend(&extras[0].1);
-        bytes.extend(self.save()?);
-        self.temp = Some((bytes, 0));
-        Ok(())
-    }
-    pub fn write_snapshot(&mut self, bytes_max: usize, sink: &mut dyn std::io::Write) -> anyhow::Result<bool> {
-        let (bytes, at) = self.temp.as_mut().unwrap();
-        let end = (*at + bytes_max).min(bytes.len());
-        sink.write_all(&bytes[*at..end])?;
-        *at = end;
-        let done = end == bytes.len();
-        if done {
-            self.temp = None;
-        }
-        Ok(done)
-    }
-    pub fn abandon_snapshot(&mut self) {
-        self.temp = None;
-    }
-    pub fn load_from(&mut self, from: &mut dyn std::io::Read) -> Result<(), Refused> {
-        let mut bytes = Vec::new();
-        from.read_to_end(&mut bytes).unwrap();
-        if !bytes.starts_with(b"SEAMRIP\n") {
-            let n = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
-            bytes.drain(..8 + n);
-        }
-        self.load(&bytes)
-    }
-    pub fn carry(&mut self, from: &Self) -> anyhow::Result<()> {
-        let bytes = from.save()?;
-        let _ = bytes;
-        anyhow::bail!("not yet")
-    }
-}
-
-/// Why a saved filter is not taken.
-#[derive(Debug, thiserror::Error)]
-pub enum Refused {
-    /// It is damaged, or no saved filter.
-    #[error(transparent)]
-    Snapshot(#[from] SnapshotError),
-    /// It was made under others.
-    #[error(
-        "it was made with other {what} (digest {found:016x}, in force {ours:016x}): use those, or begin a new store"
-    )]
-    Other {
-        /// Of what.
-        what: &'static str,
-        /// Its digest.
-        found: u64,
-        /// The digest of those in force.
-        ours: u64,
-    },
 }
 
 /// A digest of the settings that decide verdicts, beside those that decide signatures.

@@ -11,7 +11,10 @@
 //! - Damaged bytes are refused or give sound chains, never a panic or an endless walk. (`damage_never_panics`,
 //!   `unsound_chains_are_refused`)
 
-use super::bytes::{Damaged, Reader};
+use super::Damaged;
+use super::memory::LINE_BYTES;
+use super::region::Region;
+use super::watch::Table;
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a cell: two cache lines.
@@ -29,10 +32,19 @@ const FIRST: u32 = 1 << 31;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Handle(pub u32);
 
+/// The state of cells beside their memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CellEnds {
+    n_cells: u32,
+    n_touched: u32,
+    free: u32,
+}
+
 /// Byte strings in fixed memory.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Cells {
-    memory: Vec<u8>,
+    memory: Region,
+    n_cells: usize,
     /// Head of the chain of cells given back, or `NONE`.
     free: u32,
     n_chained: u32,
@@ -44,7 +56,8 @@ impl Cells {
     /// Memory for `n_cells` cells of 128 bytes. Panics when they are too many to be numbered.
     pub fn new(n_cells: usize) -> Self {
         assert!(n_cells < NONE as usize, "{n_cells} cells, at most {NONE} can be numbered");
-        Self { memory: vec![0; n_cells * CELL_BYTES], free: NONE, n_chained: 0, n_touched: 0 }
+        let memory = Region::new(n_cells * (CELL_BYTES / LINE_BYTES));
+        Self { memory, n_cells, free: NONE, n_chained: 0, n_touched: 0 }
     }
 
     /// How many cells a string of `n_bytes` takes.
@@ -54,7 +67,7 @@ impl Cells {
 
     /// All cells.
     pub fn n_cells(&self) -> usize {
-        self.memory.len() / CELL_BYTES
+        self.n_cells
     }
 
     /// The cells that no string holds.
@@ -136,29 +149,25 @@ impl Cells {
         (self.free, self.n_chained) = (handle.0, self.n_chained + n_cells);
     }
 
-    /// Appends the state to `into`.
-    pub fn save(&self, into: &mut Vec<u8>) {
-        for n in [self.n_cells() as u32, self.n_touched, self.free] {
-            into.extend_from_slice(&n.to_le_bytes());
-        }
-        into.extend_from_slice(&self.memory[..self.n_touched as usize * CELL_BYTES]);
+    /// The state beside the memory.
+    pub fn ends(&self) -> CellEnds {
+        CellEnds { n_cells: self.n_cells as u32, n_touched: self.n_touched, free: self.free }
     }
 
-    /// The state that [`Self::save`] appended, of as many cells as the plan says.
-    ///
-    /// The number is asked for so that damaged bytes can't choose how much memory is taken.
-    pub fn load(bytes: &[u8], n_cells: usize) -> Result<Self, Damaged> {
-        let mut reader = Reader::new("cells", bytes);
-        let (n_saved, n_touched, free) = (reader.u32()?, reader.u32()?, reader.u32()?);
-        if n_saved as usize != n_cells || n_touched as usize > n_cells {
-            return Err(reader.damaged("the number of cells is another"));
+    /// The memory as a snapshot sees it.
+    pub(crate) fn table(&mut self) -> &mut dyn Table {
+        &mut self.memory
+    }
+
+    /// Takes over the state that belongs to a memory that was read, and looks whether the two agree.
+    pub fn resume(&mut self, ends: CellEnds) -> Result<(), Damaged> {
+        let damaged = |reason: &'static str| Damaged { part: "cells", reason };
+        if ends.n_cells as usize != self.n_cells || ends.n_touched as usize > self.n_cells {
+            return Err(damaged("the number of cells is another"));
         }
-        let touched = reader.slice(n_touched as usize * CELL_BYTES)?;
-        let mut cells = Self { n_touched, free, ..Self::new(n_cells) };
-        cells.memory[..touched.len()].copy_from_slice(touched);
-        cells.n_chained = cells.sound().map_err(|reason| reader.damaged(reason))?;
-        reader.end()?;
-        Ok(cells)
+        (self.n_touched, self.free) = (ends.n_touched, ends.free);
+        self.n_chained = self.sound().map_err(damaged)?;
+        Ok(())
     }
 
     /// Walks all chains: every touched cell must be in exactly one, and a string's be as long as its length says.
@@ -211,21 +220,22 @@ impl Cells {
 
     fn link(&self, cell: u32) -> u32 {
         let at = cell as usize * CELL_BYTES + DATA;
-        let link = &self.memory[at..at + 4];
+        let link = &self.memory.bytes()[at..at + 4];
         u32::from_le_bytes([link[0], link[1], link[2], link[3]])
     }
 
     fn set_link(&mut self, cell: u32, link: u32) {
         let at = cell as usize * CELL_BYTES + DATA;
-        self.memory[at..at + 4].copy_from_slice(&link.to_le_bytes());
+        self.memory.bytes_mut(at..at + 4).copy_from_slice(&link.to_le_bytes());
     }
 
     fn data(&self, cell: u32) -> &[u8] {
-        &self.memory[cell as usize * CELL_BYTES..][..DATA]
+        &self.memory.bytes()[cell as usize * CELL_BYTES..][..DATA]
     }
 
     fn data_mut(&mut self, cell: u32) -> &mut [u8] {
-        &mut self.memory[cell as usize * CELL_BYTES..][..DATA]
+        let start = cell as usize * CELL_BYTES;
+        self.memory.bytes_mut(start..start + DATA)
     }
 }
 
@@ -237,13 +247,17 @@ impl std::fmt::Debug for Cells {
 
 #[cfg(test)]
 mod tests {
+    use super::super::snapshot::tests::{copied, written};
     use super::*;
     use proptest::prelude::*;
 
-    fn saved(cells: &Cells) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        cells.save(&mut bytes);
-        bytes
+    /// Saved, and read into as many cells as given.
+    fn loaded(cells: &mut Cells, n_cells: usize) -> Result<Cells, Damaged> {
+        let mut again = Cells::new(n_cells);
+        let ends = cells.ends();
+        copied(cells.table(), again.table())?;
+        again.resume(ends)?;
+        Ok(again)
     }
 
     fn three_strings() -> Cells {
@@ -303,13 +317,13 @@ mod tests {
 
     #[test]
     fn unsound_chains_are_refused() {
-        let sound = three_strings();
-        assert_eq!(Cells::load(&saved(&sound), 12).unwrap(), sound);
-        assert!(Cells::load(&saved(&sound), 13).is_err());
+        let mut sound = three_strings();
+        assert_eq!(loaded(&mut sound, 12).unwrap(), sound);
+        assert!(loaded(&mut sound, 13).is_err());
         let refused = |reason: &str, cell: u32, link: u32| {
             let mut cells = sound.clone();
             cells.set_link(cell, link);
-            assert_eq!(Cells::load(&saved(&cells), 12).unwrap_err().reason, reason, "{cell} linked to {link}");
+            assert_eq!(loaded(&mut cells, 12).unwrap_err().reason, reason, "{cell} linked to {link}");
         };
         refused("a link leads nowhere", 1, 7);
         refused("a cell is linked twice", 2, 1);
@@ -321,7 +335,7 @@ mod tests {
         refused("a cell is linked twice", 3, FIRST | 4);
         let mut cells = sound.clone();
         cells.data_mut(5)[..4].copy_from_slice(&u32::MAX.to_le_bytes());
-        assert!(Cells::load(&saved(&cells), 12).is_err());
+        assert!(loaded(&mut cells, 12).is_err());
     }
 
     proptest! {
@@ -339,7 +353,7 @@ mod tests {
                 let string: Vec<u8> = (0..n_bytes).map(|i| (i as u8).wrapping_mul(3) ^ fill).collect();
                 strings.push((cells.write(&string), string));
                 if pick == 0 {
-                    let loaded = Cells::load(&saved(&cells), 24).unwrap();
+                    let loaded = loaded(&mut cells, 24).unwrap();
                     prop_assert_eq!(&loaded, &cells);
                     cells = loaded;
                 }
@@ -357,12 +371,17 @@ mod tests {
         }
 
         #[test]
-        fn damage_never_panics(at in 0_usize..10_000, to: u8, cut in 0_usize..2_000) {
-            let mut bytes = saved(&three_strings());
+        fn damage_never_panics(at in 0_usize..10_000, to: u8, cut in 0_usize..2_000, ends: [Option<u32>; 2]) {
+            let mut damaged = three_strings();
+            let (mut blocks, mut found) = (written(damaged.table()), damaged.ends());
+            let bytes = &mut blocks[0].1;
             let n = bytes.len();
             bytes[at % n] = to;
-            bytes.truncate(n.min(cut));
-            if let Ok(mut cells) = Cells::load(&bytes, 12) {
+            bytes.truncate(n.min(400 + cut));
+            (found.n_touched, found.free) =
+                (ends[0].map_or(found.n_touched, |n| n % 14), ends[1].map_or(found.free, |n| n % 14));
+            let mut cells = Cells::new(12);
+            if cells.table().load(blocks[0].0, &blocks[0].1).is_ok() && cells.resume(found).is_ok() {
                 let mut read = Vec::new();
                 for handle in (0..12).map(Handle) {
                     if cells.holds(handle) {

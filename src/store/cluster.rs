@@ -61,6 +61,13 @@ pub struct ClusterState {
     pub linked: f64,
 }
 
+impl Default for Cluster {
+    /// One that is no more.
+    fn default() -> Self {
+        Self { is_live: false, leaders: Vec::new(), size: 0, ..Self::new(0, 0, Kind::Page, 0, 0) }
+    }
+}
+
 impl Cluster {
     /// A cluster of one page, which leads it from the slot `leader`.
     pub(super) fn new(id: u64, born: u64, kind: Kind, leader: u32, domain: u64) -> Self {

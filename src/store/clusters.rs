@@ -13,6 +13,8 @@ use super::Damaged;
 use super::cluster::{Cluster, ClusterState, Member, id, name};
 use super::look::{Look, Resemblance};
 use super::reference::{Ref, next};
+use super::rows::Rows;
+use super::watch::Table;
 use crate::config::TemplateSettings;
 use crate::verdict::event::ClusterEvent;
 use serde::{Deserialize, Serialize};
@@ -54,12 +56,12 @@ pub struct Styled {
 /// Style leaders and their clusters.
 pub(super) struct Clusters {
     settings: TemplateSettings,
-    leaders: Vec<Leader>,
+    leaders: Rows<Leader>,
     free_leaders: Vec<u32>,
     n_leaders_max: usize,
     /// Leaders by the last page that joined them; an entry whose `touched` is not its leader's any more is skipped.
     order: VecDeque<(u64, u32)>,
-    clusters: Vec<Cluster>,
+    clusters: Rows<Cluster>,
     free_clusters: Vec<u32>,
     n_evicted: u64,
     events: Vec<(u64, ClusterEvent)>,
@@ -71,11 +73,11 @@ impl Clusters {
     pub(super) fn new(n_leaders: usize, settings: TemplateSettings) -> Self {
         Self {
             settings,
-            leaders: Vec::new(),
+            leaders: Rows::default(),
             free_leaders: Vec::new(),
             n_leaders_max: n_leaders.max(1),
             order: VecDeque::new(),
-            clusters: Vec::new(),
+            clusters: Rows::default(),
             free_clusters: Vec::new(),
             n_evicted: 0,
             events: Vec::new(),
@@ -95,7 +97,7 @@ impl Clusters {
 
     /// All clusters as they are now, by id.
     pub(super) fn states(&self) -> HashMap<u64, ClusterState> {
-        let live = (0_u32..).zip(&self.clusters).filter(|(_, cluster)| cluster.is_live);
+        let live = (0_u32..).zip(&*self.clusters).filter(|(_, cluster)| cluster.is_live);
         live.map(|(number, cluster)| (cluster.id, self.state(number))).collect()
     }
 
@@ -325,7 +327,7 @@ impl Clusters {
 
     /// The leaders that the document with this key is lead no more: their names are its own.
     pub(super) fn forget(&mut self, id_key: u64, position: u64) {
-        let own = (0_u32..).zip(&self.leaders).filter(|(_, leader)| leader.is_live && leader.id_key == id_key);
+        let own = (0_u32..).zip(&*self.leaders).filter(|(_, leader)| leader.is_live && leader.id_key == id_key);
         let own: Vec<u32> = own.map(|(slot, _)| slot).collect();
         own.into_iter().for_each(|slot| self.remove(slot, position));
     }
@@ -383,34 +385,62 @@ impl Clusters {
         }
     }
 
+    /// What is small, as bytes: all but [`Clusters::tables`].
     pub(super) fn save(&self) -> Result<Vec<u8>, postcard::Error> {
         postcard::to_stdvec(&(
-            &self.leaders,
+            (self.leaders.len() as u32, self.clusters.len() as u32),
             &self.free_leaders,
             &self.order,
-            &self.clusters,
             &self.free_clusters,
             self.n_evicted,
         ))
     }
 
+    /// What is large.
+    pub(super) fn tables(&mut self) -> [&mut dyn Table; 2] {
+        [&mut self.leaders, &mut self.clusters]
+    }
+
+    /// Reads what [`Clusters::save`] has written; the tables are read next.
     pub(super) fn load(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
-        type Saved = (Vec<Leader>, Vec<u32>, VecDeque<(u64, u32)>, Vec<Cluster>, Vec<u32>, u64);
-        let (leaders, free_leaders, order, clusters, free_clusters, n_evicted): Saved =
+        type Saved = ((u32, u32), Vec<u32>, VecDeque<(u64, u32)>, Vec<u32>, u64);
+        let ((n_leaders, n_clusters), free_leaders, order, free_clusters, n_evicted): Saved =
             postcard::from_bytes(bytes).map_err(|_| Damaged::of("the clusters cannot be read"))?;
-        let (n_leaders, n_clusters) = (leaders.len() as u32, clusters.len() as u32);
-        let is_sound = leaders.len() <= self.n_leaders_max
+        // A cluster that lives has a leader of its own, and a dead one is used again before another is made.
+        let is_sound = n_leaders as usize <= self.n_leaders_max
+            && n_clusters as usize <= self.n_leaders_max
             && free_leaders.iter().chain(order.iter().map(|(_, slot)| slot)).all(|&slot| slot < n_leaders)
-            && leaders.iter().all(|leader| leader.cluster == NONE || leader.cluster < n_clusters)
-            && leaders.iter().all(|leader| leader.look.as_ref().is_none_or(Look::is_sound))
-            && free_clusters.iter().all(|&number| number < n_clusters)
-            && clusters.iter().flat_map(|cluster| &cluster.leaders).all(|&slot| slot < n_leaders);
+            && free_clusters.iter().all(|&number| number < n_clusters);
         if !is_sound {
             return Err(Damaged::of("the clusters contradict themselves"));
         }
-        (self.leaders, self.free_leaders, self.order) = (leaders, free_leaders, order);
-        (self.clusters, self.free_clusters, self.n_evicted) = (clusters, free_clusters, n_evicted);
+        self.leaders.expect(n_leaders as usize);
+        self.clusters.expect(n_clusters as usize);
+        (self.free_leaders, self.order) = (free_leaders, order);
+        (self.free_clusters, self.n_evicted) = (free_clusters, n_evicted);
         Ok(())
+    }
+
+    /// Looks whether the tables that were read agree with the rest.
+    pub(super) fn resume(&self) -> Result<(), Damaged> {
+        let (n_leaders, n_clusters) = (self.leaders.len() as u32, self.clusters.len() as u32);
+        let is_sound = self.leaders.are_complete()
+            && self.clusters.are_complete()
+            && self.leaders.iter().all(|leader| leader.cluster == NONE || leader.cluster < n_clusters)
+            && self.leaders.iter().all(|leader| leader.look.as_ref().is_none_or(Look::is_sound))
+            && self.clusters.iter().flat_map(|cluster| &cluster.leaders).all(|&slot| slot < n_leaders);
+        if is_sound { Ok(()) } else { Err(Damaged::of("the clusters contradict themselves")) }
+    }
+
+    /// Goes on with all of `from`, which has as many leaders; the settings stay ours.
+    pub(super) fn carry(&mut self, from: Self) {
+        *self = Self { settings: self.settings.clone(), ..from };
+    }
+}
+
+impl Default for Leader {
+    fn default() -> Self {
+        Self::empty()
     }
 }
 

@@ -2,6 +2,7 @@
 //! in the end.
 
 use super::cluster::{self, ClusterState};
+use super::pages::Pages;
 use super::{Arrival, Cells, Plan, Ref, Settled, Settler, Store, Weigher};
 use crate::config::Settings;
 use std::collections::{HashMap, HashSet};
@@ -15,7 +16,7 @@ impl Store {
         settings.store.ttl_hours = 0;
         let plan = Plan::of_all(batch.len(), batch.iter().map(n_cells).sum());
         let settler = Settler::exhaustive(&settings, &plan);
-        Self { settler, weigher: Weigher::new(&settings, &plan), plan }
+        Self { settler, weigher: Weigher::new(&settings, &plan), plan, pages: Pages::default() }
     }
 
     /// Settles all documents; `tell` is told how many after each. What was said of groups and clusters on the way is

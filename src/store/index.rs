@@ -8,9 +8,9 @@
 //! - What was inserted is found until something pushed it out. (`entries_are_found_until_pushed_out`)
 //! - Dead entries go first, and one key cannot fill a line. (`the_dead_go_first`, `a_common_key_keeps_its_newest`)
 
-use super::Damaged;
 use super::lines::{Line, Lines, WORDS};
 use super::reference::Ref;
+use super::watch::Table;
 
 const TAG_SHIFT: u32 = 40;
 
@@ -77,12 +77,12 @@ impl Index {
         self.lines.n_pushed_out
     }
 
-    pub(super) fn save(&self, out: &mut Vec<u8>) {
-        self.lines.save(out);
+    pub(super) fn set_pushed_out(&mut self, n: u64) {
+        self.lines.n_pushed_out = n;
     }
 
-    pub(super) fn load(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
-        self.lines.load(bytes)
+    pub(super) fn table(&mut self) -> &mut dyn Table {
+        self.lines.table()
     }
 
     fn line(&self, key: u64) -> &Line {
@@ -97,6 +97,7 @@ fn tag(key: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::snapshot::tests::copied;
     use super::*;
 
     fn refer(slot: u32) -> Ref {
@@ -148,12 +149,11 @@ mod tests {
         for key in 0..200_u64 {
             index.insert(key << 57 | key, refer(key as u32), 4, |_| true);
         }
-        let (mut bytes, mut again) = (Vec::new(), Index::new(1000));
-        index.save(&mut bytes);
-        again.load(&bytes).unwrap();
+        let mut again = Index::new(1000);
+        copied(index.table(), again.table()).unwrap();
         for key in 0..200_u64 {
             assert_eq!(found(&index, key << 57 | key), found(&again, key << 57 | key));
         }
-        assert!(Index::new(2000).load(&bytes).is_err());
+        assert!(copied(index.table(), Index::new(500).table()).is_err());
     }
 }

@@ -1,22 +1,20 @@
-//! A table of cache lines: 64 bytes each, aligned, zero at first and resident only where touched.
+//! A table of cache lines that keys belong to.
 
-use super::Damaged;
+use super::memory::{LINE_BYTES as BYTES, Line as Words};
 use super::prefetch::prefetch;
+use super::region::Region;
 
-/// Words in a line.
-pub(super) const WORDS: usize = 8;
+pub(super) use super::memory::WORDS;
+
 /// Bytes in a line.
-pub(super) const LINE_BYTES: usize = 8 * WORDS;
+pub(super) const LINE_BYTES: usize = BYTES;
 
 /// A line.
-pub(super) type Line = [u64; WORDS];
+pub(super) type Line = Words;
 
 /// Lines, found by number or by key.
 pub(super) struct Lines {
-    words: Vec<u64>,
-    /// Words before the first aligned one.
-    start: usize,
-    n: usize,
+    region: Region,
     /// Entries that were pushed out of full lines.
     pub(super) n_pushed_out: u64,
 }
@@ -24,27 +22,23 @@ pub(super) struct Lines {
 impl Lines {
     /// As many lines as fit into `n_bytes`, at least one.
     pub(super) fn new(n_bytes: usize) -> Self {
-        let n = (n_bytes / LINE_BYTES).max(1);
-        // Zeroed by the system on demand: an empty table costs address space alone.
-        let words = vec![0_u64; n * WORDS + WORDS - 1];
-        let start = words.as_ptr().align_offset(LINE_BYTES).min(WORDS - 1);
-        Self { words, start, n, n_pushed_out: 0 }
+        Self { region: Region::new(n_bytes / LINE_BYTES), n_pushed_out: 0 }
     }
 
     /// The number of the line that `key` belongs to: its upper bits, scaled.
     #[inline]
     pub(super) fn of_key(&self, key: u64) -> usize {
-        ((u128::from(key) * self.n as u128) >> 64) as usize
+        ((u128::from(key) * self.len() as u128) >> 64) as usize
     }
 
     #[inline]
     pub(super) fn line(&self, number: usize) -> &Line {
-        &self.words[self.start..].as_chunks().0[number]
+        &self.region.lines()[number]
     }
 
     #[inline]
     pub(super) fn line_mut(&mut self, number: usize) -> &mut Line {
-        &mut self.words[self.start..].as_chunks_mut().0[number]
+        self.region.line_mut(number)
     }
 
     /// Asks for the line of `key`.
@@ -54,31 +48,13 @@ impl Lines {
     }
 
     /// How many there are.
+    #[inline]
     pub(super) fn len(&self) -> usize {
-        self.n
+        self.region.lines().len()
     }
 
-    pub(super) fn save(&self, out: &mut Vec<u8>) {
-        out.extend(self.n_pushed_out.to_le_bytes());
-        let words = &self.words[self.start..self.start + self.n * WORDS];
-        out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
-    }
-
-    /// The lines that [`Lines::save`] has written, if they are as many as in `self`.
-    pub(super) fn load(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
-        let (count, bytes) = bytes.split_first_chunk().ok_or(Damaged::of("a table is cut off"))?;
-        self.n_pushed_out = u64::from_le_bytes(*count);
-        let (words, rest) = bytes.as_chunks();
-        if words.len() != self.n * WORDS || !rest.is_empty() {
-            return Err(Damaged::of("a table has another size"));
-        }
-        for (word, bytes) in self.words[self.start..].iter_mut().zip(words) {
-            let value = u64::from_le_bytes(*bytes);
-            // Writing zeros would make untouched pages resident.
-            if value != *word {
-                *word = value;
-            }
-        }
-        Ok(())
+    /// The lines as a snapshot sees them; the counter beside them is the caller's to keep.
+    pub(super) fn table(&mut self) -> &mut Region {
+        &mut self.region
     }
 }

@@ -5,7 +5,8 @@
 //! hundreds of keys, on several threads. Heads of groups and leaders of clusters hold keys; copies hold none.
 //!
 //! [`prototypes`] holds the stored documents, [`clusters`] the style leaders; [`index`], [`postings`] and [`seen`] are tables of
-//! cache lines; [`plan`] sizes them all from one figure.
+//! cache lines; [`plan`] sizes them all from one figure. Whatever is large lies in a [`region`] or in [`rows`], which a
+//! [`snapshot`] can be written of while the stream goes on ([`watch`]).
 //!
 //! # Invariants
 //! - What a document meets depends on the documents before it and their order alone: not on threads, nor on the cut into
@@ -27,25 +28,30 @@ mod index;
 mod keys;
 mod lines;
 mod look;
+mod memory;
 mod order;
+mod pages;
 mod plan;
 mod postings;
 mod prefetch;
 mod proof;
 mod prototypes;
 mod reference;
+mod region;
+mod rows;
 mod seen;
 mod settle;
 mod settled;
 pub mod snapshot;
 mod spread;
 mod vocabulary;
+mod watch;
 mod weigh;
 
 pub use arrival::{Arrival, Spelled};
 pub use bytes::Damaged;
 pub use card::Card;
-pub use cells::{CELL_BYTES, Cells, Handle};
+pub use cells::{CELL_BYTES, CellEnds, Cells, Handle};
 pub use cluster::{ClusterState, name as cluster_name};
 pub use clusters::Styled;
 pub use holders::{Held, Holders};
@@ -55,13 +61,16 @@ pub use plan::Plan;
 pub use postings::Postings;
 pub use prototypes::{Departures, Server};
 pub use reference::Ref;
+pub(crate) use rows::Rows;
 pub use settled::{Joined, Known, Settled};
+pub(crate) use watch::Table;
 pub use weigh::{GramHit, Hits, SeenWords, SentenceHit};
 
 use crate::config::Settings;
 use crate::document::Kind;
 use crate::signature::keyed::mix;
 use crate::verdict::event::ClusterEvent;
+use pages::Pages;
 use serde::Serialize;
 use settle::Settler;
 use weigh::Weigher;
@@ -71,6 +80,7 @@ pub struct Store {
     plan: Plan,
     settler: Settler,
     weigher: Weigher,
+    pages: Pages,
 }
 
 /// What there is in the store, and what has left it.
@@ -116,7 +126,8 @@ impl Store {
     /// An empty store.
     pub fn new(settings: &Settings) -> Self {
         let plan = Plan::of(settings.store.memory, settings.revisions.queue_max);
-        Self { settler: Settler::new(settings, &plan), weigher: Weigher::new(settings, &plan), plan }
+        let pages = Pages::default();
+        Self { settler: Settler::new(settings, &plan), weigher: Weigher::new(settings, &plan), plan, pages }
     }
 
     /// How its memory is divided.
@@ -156,6 +167,14 @@ impl Store {
     /// Forgets who died in the batch.
     pub fn end_batch(&mut self) {
         self.settler.end_batch();
+        if !self.pages.are_over() && self.is_worth_huge_pages() {
+            self.pages.step(self.settler.tables().chain(self.weigher.tables()));
+        }
+    }
+
+    /// Whether so much is stored that its tables are used all over.
+    pub(crate) fn is_worth_huge_pages(&self) -> bool {
+        Pages::are_due(self.settler.prototypes().n_slots(), self.plan.n_prototypes)
     }
 
     /// Whether `of` lived when the document at `position` of this batch had been settled.
@@ -253,17 +272,35 @@ impl Store {
         self.settler.mirror_bytes()
     }
 
-    /// The parts of a saved store, by name.
-    pub fn save(&self) -> Result<Vec<(&'static str, Vec<u8>)>, postcard::Error> {
-        let mut parts = self.settler.save()?;
-        parts.extend(self.weigher.save());
-        Ok(parts)
+    /// The parts of a saved store that are small: `with` is given their names and bytes.
+    pub fn save(&self, mut with: impl FnMut(&'static str, Vec<u8>)) -> Result<(), postcard::Error> {
+        self.settler.save(&mut with)?;
+        self.weigher.save(&mut with)
     }
 
-    /// Reads the part `name` of a saved store.
+    /// The tables, in an order that stays.
+    pub(crate) fn tables(&mut self) -> impl Iterator<Item = &mut dyn Table> {
+        self.settler.tables().chain(self.weigher.tables())
+    }
+
+    /// Reads the part `name` of a saved store; the tables are read after all parts.
     pub fn load(&mut self, name: &str, bytes: &[u8]) -> Result<(), Damaged> {
         let loaded = self.settler.load(name, bytes).or_else(|| self.weigher.load(name, bytes));
         loaded.unwrap_or(Err(Damaged::of("there is no such part")))
+    }
+
+    /// Looks whether the tables that were read agree with the rest.
+    pub fn resume(&mut self) -> Result<(), Damaged> {
+        self.settler.resume()?;
+        self.weigher.resume()
+    }
+
+    /// Goes on with all that `from` holds, whose plan and keys are ours; the settings stay ours.
+    pub fn carry(&mut self, from: Self) {
+        assert_eq!(self.plan, from.plan, "tables of two sizes");
+        self.settler.carry(from.settler);
+        self.weigher.carry(from.weigher);
+        self.pages = from.pages;
     }
 
     /// The names of all parts.

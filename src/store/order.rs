@@ -5,6 +5,7 @@
 
 use super::reference::NONE;
 use serde::{Deserialize, Serialize};
+use std::ops::IndexMut;
 
 /// A place in a doubly linked list of slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +35,12 @@ impl Default for Ends {
 }
 
 /// Adds `slot` as the newest; `link` says where a record keeps its place.
-pub(super) fn push<T>(slots: &mut [T], ends: &mut Ends, slot: u32, link: fn(&mut T) -> &mut Link) {
+pub(super) fn push<T>(
+    slots: &mut impl IndexMut<usize, Output = T>,
+    ends: &mut Ends,
+    slot: u32,
+    link: fn(&mut T) -> &mut Link,
+) {
     *link(&mut slots[slot as usize]) = Link { older: ends.newest, newer: NONE };
     match ends.newest {
         NONE => ends.oldest = slot,
@@ -45,7 +51,12 @@ pub(super) fn push<T>(slots: &mut [T], ends: &mut Ends, slot: u32, link: fn(&mut
 }
 
 /// Takes `slot` out.
-pub(super) fn remove<T>(slots: &mut [T], ends: &mut Ends, slot: u32, link: fn(&mut T) -> &mut Link) {
+pub(super) fn remove<T>(
+    slots: &mut impl IndexMut<usize, Output = T>,
+    ends: &mut Ends,
+    slot: u32,
+    link: fn(&mut T) -> &mut Link,
+) {
     let Link { older, newer } = std::mem::take(link(&mut slots[slot as usize]));
     match older {
         NONE => ends.oldest = newer,

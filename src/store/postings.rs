@@ -9,9 +9,9 @@
 //! - The first few owners of a key are found, and all are counted. (`first_owners_are_found_and_all_are_counted`)
 //! - One document counts once for a key. (`a_document_counts_once`)
 
-use super::Damaged;
 use super::lines::{Line, Lines};
 use super::reference::Ref;
+use super::watch::Table;
 
 /// Postings in a line.
 const POSTINGS: usize = 5;
@@ -132,12 +132,12 @@ impl Postings {
         self.lines.n_pushed_out
     }
 
-    pub(super) fn save(&self, out: &mut Vec<u8>) {
-        self.lines.save(out);
+    pub(super) fn set_pushed_out(&mut self, n: u64) {
+        self.lines.n_pushed_out = n;
     }
 
-    pub(super) fn load(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
-        self.lines.load(bytes)
+    pub(super) fn table(&mut self) -> &mut dyn Table {
+        self.lines.table()
     }
 }
 

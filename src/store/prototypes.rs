@@ -15,12 +15,14 @@
 
 use super::Damaged;
 use super::card::Card;
-use super::cells::{Cells, Handle};
+use super::cells::{CellEnds, Cells, Handle};
 use super::order::{Ends, Link, push, remove};
 use super::prefetch::prefetch;
 use super::proof::Proof;
 use super::reference::{NONE, Ref, next};
+use super::rows::Rows;
 use super::spread::Spread;
+use super::watch::Table;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -109,7 +111,7 @@ pub struct Departures {
 
 /// The stored documents.
 pub(super) struct Prototypes {
-    slots: Vec<Prototype>,
+    slots: Rows<Prototype>,
     free: Vec<u32>,
     n_slots_max: usize,
     per_owner_max: u32,
@@ -123,10 +125,10 @@ pub(super) struct Prototypes {
 impl Prototypes {
     pub(super) fn new(n_slots: usize, n_cells: usize, share_max: f64) -> Self {
         Self {
-            slots: Vec::new(),
+            slots: Rows::default(),
             free: Vec::new(),
             n_slots_max: n_slots,
-            per_owner_max: ((n_slots as f64 * share_max) as u32).max(1),
+            per_owner_max: per_owner_max(n_slots, share_max),
             cells: Cells::new(n_cells),
             order: Ends::default(),
             owners: HashMap::new(),
@@ -331,6 +333,11 @@ impl Prototypes {
         (self.slots.len() - self.free.len(), self.order.n as usize)
     }
 
+    /// Slots that were ever used.
+    pub(super) fn n_slots(&self) -> usize {
+        self.slots.len()
+    }
+
     /// Bytes of what all of them are compared by.
     pub(super) fn proof_bytes(&self) -> usize {
         self.slots.iter().filter(|prototype| prototype.is_live).map(|prototype| prototype.n_proof as usize).sum()
@@ -441,44 +448,85 @@ impl Prototypes {
         }
     }
 
+    /// What is small, as bytes: all but [`Prototypes::tables`].
     pub(super) fn save(&self) -> Result<Vec<u8>, postcard::Error> {
-        let mut cells = Vec::new();
-        self.cells.save(&mut cells);
         let mut owners: Vec<(u64, Ends)> = self.owners.iter().map(|(owner, ends)| (*owner, *ends)).collect();
         owners.sort_unstable_by_key(|(owner, _)| *owner);
-        postcard::to_stdvec(&(&self.slots, &self.free, &self.order, owners, &self.departures, cells))
+        postcard::to_stdvec(&(
+            self.slots.len() as u32,
+            &self.free,
+            &self.order,
+            owners,
+            &self.departures,
+            self.cells.ends(),
+        ))
     }
 
-    pub(super) fn load(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
-        type Saved = (Vec<Prototype>, Vec<u32>, Ends, Vec<(u64, Ends)>, Departures, Vec<u8>);
-        let (slots, free, order, owners, departures, cells): Saved =
+    /// What is large.
+    pub(super) fn tables(&mut self) -> [&mut dyn Table; 2] {
+        [&mut self.slots, self.cells.table()]
+    }
+
+    /// Reads what [`Prototypes::save`] has written; the tables are read next.
+    pub(super) fn load(&mut self, bytes: &[u8]) -> Result<CellEnds, Damaged> {
+        type Saved = (u32, Vec<u32>, Ends, Vec<(u64, Ends)>, Departures, CellEnds);
+        let (n, free, order, owners, departures, cells): Saved =
             postcard::from_bytes(bytes).map_err(|_| Damaged::of("the prototypes cannot be read"))?;
-        let n = slots.len() as u32;
-        let is_slot = |slot: u32| slot == NONE || slot < n;
-        let is_link = |link: &Link| is_slot(link.older) && is_slot(link.newer);
-        let are_ends = |ends: &Ends| is_slot(ends.oldest) && is_slot(ends.newest);
-        let is_sound = slots.len() <= self.n_slots_max
+        let are_ends = |ends: &Ends| is_slot(ends.oldest, n) && is_slot(ends.newest, n);
+        let is_sound = n as usize <= self.n_slots_max
             && free.iter().all(|&slot| slot < n)
             && are_ends(&order)
-            && owners.iter().all(|(_, ends)| are_ends(ends))
-            && slots.iter().all(|slot| {
-                is_slot(slot.head)
-                    && slot.further.iter().all(|&slot| is_slot(slot))
+            && owners.iter().all(|(_, ends)| are_ends(ends));
+        if !is_sound {
+            return Err(Damaged::of("the prototypes contradict themselves"));
+        }
+        self.slots.expect(n as usize);
+        (self.free, self.order, self.departures) = (free, order, departures);
+        self.owners = owners.into_iter().collect();
+        Ok(cells)
+    }
+
+    /// Looks whether the tables that were read agree with the rest.
+    pub(super) fn resume(&mut self, cells: CellEnds) -> Result<(), Damaged> {
+        let n = self.slots.len() as u32;
+        let is_link = |link: &Link| is_slot(link.older, n) && is_slot(link.newer, n);
+        let is_sound = self.slots.are_complete()
+            && self.slots.iter().all(|slot| {
+                is_slot(slot.head, n)
+                    && slot.further.iter().all(|&slot| is_slot(slot, n))
                     && is_link(&slot.order)
                     && is_link(&slot.owner_order)
             });
         if !is_sound {
             return Err(Damaged::of("the prototypes contradict themselves"));
         }
-        let n_cells = self.cells.n_cells();
-        self.cells = Cells::load(&cells, n_cells)?;
-        let handles = slots.iter().flat_map(|slot| [slot.blob, slot.longest]).flatten();
-        if !handles.into_iter().all(|handle| self.cells.holds(handle)) {
-            return Err(Damaged::of("a prototype has no cells"));
+        self.cells.resume(cells)?;
+        let mut handles = self.slots.iter().flat_map(|slot| [slot.blob, slot.longest]).flatten();
+        if handles.all(|handle| self.cells.holds(handle)) {
+            Ok(())
+        } else {
+            Err(Damaged::of("a prototype has no cells"))
         }
-        (self.slots, self.free, self.order, self.departures) = (slots, free, order, departures);
-        self.owners = owners.into_iter().collect();
-        Ok(())
+    }
+
+    /// Goes on with all of `from`, which has as many slots and cells; an owner's share stays ours.
+    pub(super) fn carry(&mut self, from: Self) {
+        *self = Self { per_owner_max: self.per_owner_max, ..from };
+    }
+}
+
+/// How many slots an owner may have.
+fn per_owner_max(n_slots: usize, share_max: f64) -> u32 {
+    ((n_slots as f64 * share_max) as u32).max(1)
+}
+
+fn is_slot(slot: u32, n: u32) -> bool {
+    slot == NONE || slot < n
+}
+
+impl Default for Prototype {
+    fn default() -> Self {
+        Self::empty()
     }
 }
 
@@ -529,6 +577,7 @@ fn blob(newcomer: &Newcomer<'_>, bytes: &mut Vec<u8>) -> u32 {
 mod tests {
     use super::*;
     use crate::document::Kind;
+    use crate::store::snapshot::tests::copied;
     use crate::store::tests::arrival;
 
     struct Made {
@@ -631,8 +680,14 @@ mod tests {
         }
         let bytes = prototypes.save().unwrap();
         let mut again = Prototypes::new(5, 40, 0.5);
-        again.load(&bytes).unwrap();
+        let cells = again.load(&bytes).unwrap();
+        assert!(again.resume(cells).is_err(), "rows are missing");
+        for (from, to) in prototypes.tables().into_iter().zip(again.tables()) {
+            copied(from, to).unwrap();
+        }
+        again.resume(cells).unwrap();
         assert_eq!(again.save().unwrap(), bytes);
+        assert!(*again.slots == *prototypes.slots && again.cells == prototypes.cells);
         assert!(Prototypes::new(2, 40, 0.5).load(&bytes).is_err(), "there is no room for them");
     }
 }

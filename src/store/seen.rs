@@ -3,9 +3,9 @@
 //! A line has four entries of 16 bytes, newest first. Every document has one, copies too, so that a page that is fetched
 //! again is not counted again.
 
-use super::Damaged;
 use super::lines::{LINE_BYTES, Line, Lines};
 use super::reference::Ref;
+use super::watch::Table;
 
 /// Entries in a line.
 const ENTRIES: usize = 4;
@@ -67,12 +67,8 @@ impl Seen {
         }
     }
 
-    pub(super) fn save(&self, out: &mut Vec<u8>) {
-        self.lines.save(out);
-    }
-
-    pub(super) fn load(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
-        self.lines.load(bytes)
+    pub(super) fn table(&mut self) -> &mut dyn Table {
+        self.lines.table()
     }
 }
 

@@ -13,6 +13,7 @@
 mod forget;
 
 use super::card::Card;
+use super::cells::CellEnds;
 use super::cluster::Member;
 use super::clusters::{Clusters, Styled};
 use super::exhaustive::Exhaustive;
@@ -25,6 +26,7 @@ use super::prototypes::{Departures, Newcomer, Prototypes, Server};
 use super::reference::Ref;
 use super::seen::{self, Seen, Sighting};
 use super::settled::{Joined, Known, Settled};
+use super::watch::Table;
 use super::{Arrival, Damaged, MirrorBytes, exhaustive};
 use crate::config::{Canonical, MirrorSettings, Settings, StoreSettings};
 use crate::document::Kind;
@@ -75,6 +77,8 @@ pub(super) struct Settler {
     /// All pairs instead of keys.
     all: Option<Exhaustive>,
     card_grams_max: usize,
+    /// Of cells that are being read.
+    cell_ends: Option<CellEnds>,
 }
 
 /// Where the fold is.
@@ -106,6 +110,7 @@ impl Settler {
             scratch: Vec::new(),
             all: None,
             card_grams_max: plan.n_places(),
+            cell_ends: None,
         }
     }
 
@@ -526,55 +531,60 @@ impl Settler {
         }
     }
 
-    /// The parts of a saved store: their names and bytes.
-    pub(super) fn save(&self) -> Result<Vec<(&'static str, Vec<u8>)>, postcard::Error> {
-        let mut parts = vec![
-            ("clock", postcard::to_stdvec(&self.clock)?),
-            ("prototypes", self.prototypes.save()?),
-            ("clusters", self.clusters.save()?),
-        ];
-        let mut seen = Vec::new();
-        self.seen.save(&mut seen);
-        parts.push(("seen", seen));
-        for (name, index) in self.named_indexes() {
-            let mut bytes = Vec::new();
-            index.save(&mut bytes);
-            parts.push((name, bytes));
-        }
-        Ok(parts)
+    fn indexes_mut(&mut self) -> [&mut Index; 5] {
+        [&mut self.digests, &mut self.imatch, &mut self.minhash, &mut self.frames, &mut self.styles]
     }
 
-    fn named_indexes(&self) -> [(&'static str, &Index); 5] {
-        [
-            ("digests", &self.digests),
-            ("imatch", &self.imatch),
-            ("minhash", &self.minhash),
-            ("frames", &self.frames),
-            ("styles", &self.styles),
-        ]
+    /// The parts of a saved store that are small: `with` is given their names and bytes.
+    pub(super) fn save(&self, mut with: impl FnMut(&'static str, Vec<u8>)) -> Result<(), postcard::Error> {
+        let indexes = [&self.digests, &self.imatch, &self.minhash, &self.frames, &self.styles];
+        with("settle", postcard::to_stdvec(&(self.clock, indexes.map(Index::n_pushed_out)))?);
+        with("prototypes", self.prototypes.save()?);
+        with("clusters", self.clusters.save()?);
+        Ok(())
+    }
+
+    /// The tables, in an order that stays.
+    pub(super) fn tables(&mut self) -> impl Iterator<Item = &mut dyn Table> {
+        let Self { prototypes, clusters, digests, imatch, minhash, frames, styles, seen, .. } = self;
+        let indexes = [digests, imatch, minhash, frames, styles].map(Index::table);
+        prototypes.tables().into_iter().chain(clusters.tables()).chain(indexes).chain([seen.table()])
     }
 
     /// Reads the part `name`, if it is one of these.
     pub(super) fn load(&mut self, name: &str, bytes: &[u8]) -> Option<Result<(), Damaged>> {
         Some(match name {
-            "clock" => postcard::from_bytes(bytes)
-                .map(|clock| self.clock = clock)
-                .map_err(|_| Damaged::of("the clock cannot be read")),
-            "prototypes" => self.prototypes.load(bytes),
+            "settle" => match postcard::from_bytes::<(Clock, [u64; 5])>(bytes) {
+                Ok((clock, n_pushed_out)) => {
+                    self.clock = clock;
+                    self.indexes_mut().into_iter().zip(n_pushed_out).for_each(|(index, n)| index.set_pushed_out(n));
+                    Ok(())
+                }
+                Err(_) => Err(Damaged::of("the clock cannot be read")),
+            },
+            "prototypes" => self.prototypes.load(bytes).map(|cells| self.cell_ends = Some(cells)),
             "clusters" => self.clusters.load(bytes),
-            "seen" => self.seen.load(bytes),
-            "digests" => self.digests.load(bytes),
-            "imatch" => self.imatch.load(bytes),
-            "minhash" => self.minhash.load(bytes),
-            "frames" => self.frames.load(bytes),
-            "styles" => self.styles.load(bytes),
             _ => return None,
         })
     }
 
+    /// Looks whether the tables that were read agree with the rest.
+    pub(super) fn resume(&mut self) -> Result<(), Damaged> {
+        let cells = self.cell_ends.take().ok_or(Damaged::of("there are no prototypes"))?;
+        self.prototypes.resume(cells)?;
+        self.clusters.resume()
+    }
+
+    /// Goes on with all of `from`, whose tables have the sizes of ours; the settings stay ours.
+    pub(super) fn carry(&mut self, from: Self) {
+        self.prototypes.carry(from.prototypes);
+        self.clusters.carry(from.clusters);
+        (self.digests, self.imatch, self.minhash) = (from.digests, from.imatch, from.minhash);
+        (self.frames, self.styles, self.seen, self.clock) = (from.frames, from.styles, from.seen, from.clock);
+    }
+
     /// The names of all parts.
-    pub(super) const PARTS: [&'static str; 9] =
-        ["clock", "prototypes", "clusters", "seen", "digests", "imatch", "minhash", "frames", "styles"];
+    pub(super) const PARTS: [&'static str; 3] = ["settle", "prototypes", "clusters"];
 }
 
 /// A document that is being settled.

@@ -14,11 +14,13 @@ use super::postings::Postings;
 use super::prototypes::Prototypes;
 use super::reference::Ref;
 use super::settled::Settled;
-use super::vocabulary::Vocabulary;
+use super::vocabulary::{Tally, Vocabulary};
+use super::watch::Table;
 use super::{Arrival, Damaged, salt};
 use crate::config::Settings;
 use crate::document::Kind;
 use crate::signature::keyed::{Keys, mix};
+use serde::{Deserialize, Serialize};
 use std::thread;
 
 /// Partitions of the tables. More threads than these have nothing to do.
@@ -68,10 +70,9 @@ struct Partition {
     counts: SentenceCounts,
     /// Of pages and of mails, by the number of the kind: what is common in one is rare in the other.
     words: [Vocabulary; KINDS],
-    /// What the last two were made with.
+    /// What the counts were made with.
     counts_bytes: usize,
     counts_key: u64,
-    words_bytes: usize,
 }
 
 /// What is asked for one document.
@@ -88,6 +89,8 @@ struct Probe<'a> {
 /// Weighs documents.
 pub(super) struct Weigher {
     partitions: Vec<Partition>,
+    /// Of partitions that are being read.
+    smalls: Vec<Small>,
     n_places: usize,
     gram_df_max: u8,
     sentence_df_max: u8,
@@ -105,10 +108,10 @@ impl Weigher {
             words: [(); KINDS].map(|()| Vocabulary::new(plan.words / PARTITIONS / KINDS)),
             counts_bytes: plan.sentence_counts / PARTITIONS,
             counts_key: mix(key, number),
-            words_bytes: plan.words / PARTITIONS / KINDS,
         };
         Self {
             partitions: (0..PARTITIONS as u64).map(partition).collect(),
+            smalls: Vec::new(),
             n_places: plan.n_places(),
             gram_df_max: settings.quilt.gram_df_max,
             sentence_df_max: settings.mirror.sentence_df_max,
@@ -209,67 +212,93 @@ impl Weigher {
         }
     }
 
-    /// The parts of a saved store, one for each kind of table.
-    pub(super) fn save(&self) -> Vec<(&'static str, Vec<u8>)> {
-        let joined = |save: fn(&Partition, &mut Vec<u8>)| {
-            let mut all = Vec::new();
-            for partition in &self.partitions {
-                let mut bytes = Vec::new();
-                save(partition, &mut bytes);
-                all.extend((bytes.len() as u64).to_le_bytes());
-                all.extend(bytes);
-            }
-            all
-        };
-        vec![
-            ("grams", joined(|partition, out| partition.grams.save(out))),
-            ("sentences", joined(|partition, out| partition.sentences.save(out))),
-            ("sentence_counts", joined(|partition, out| partition.counts.save(out))),
-            ("page_words", joined(|partition, out| partition.words[Kind::Page as usize].save(out))),
-            ("mail_words", joined(|partition, out| partition.words[Kind::Email as usize].save(out))),
-        ]
+    /// The parts of a saved store that are small: `with` is given their names and bytes.
+    pub(super) fn save(&self, mut with: impl FnMut(&'static str, Vec<u8>)) -> Result<(), postcard::Error> {
+        let smalls: Vec<Small> = self.partitions.iter().map(Partition::small).collect();
+        with("weigh", postcard::to_stdvec(&smalls)?);
+        // The doorkeepers are a library's, and as small as that they can be written at once.
+        let mut counts = Vec::new();
+        for partition in &self.partitions {
+            let start = counts.len();
+            counts.extend([0; 8]);
+            partition.counts.save(&mut counts);
+            let n_bytes = (counts.len() - start - 8) as u64;
+            counts[start..start + 8].copy_from_slice(&n_bytes.to_le_bytes());
+        }
+        with("sentence_counts", counts);
+        Ok(())
+    }
+
+    /// The tables, in an order that stays.
+    pub(super) fn tables(&mut self) -> impl Iterator<Item = &mut dyn Table> {
+        self.partitions.iter_mut().flat_map(|Partition { grams, sentences, words: [pages, mails], .. }| {
+            [grams.table(), sentences.table()].into_iter().chain(pages.tables()).chain(mails.tables())
+        })
     }
 
     /// Reads the part `name`, if it is one of these.
     pub(super) fn load(&mut self, name: &str, bytes: &[u8]) -> Option<Result<(), Damaged>> {
-        let load: fn(&mut Partition, &[u8]) -> Result<(), Damaged> = match name {
-            "grams" => |partition, bytes| partition.grams.load(bytes),
-            "sentences" => |partition, bytes| partition.sentences.load(bytes),
-            "sentence_counts" => |partition, bytes| {
-                partition.counts = SentenceCounts::load(bytes, partition.counts_bytes, partition.counts_key)?;
-                Ok(())
-            },
-            "page_words" => |partition, bytes| partition.load_words(Kind::Page, bytes),
-            "mail_words" => |partition, bytes| partition.load_words(Kind::Email, bytes),
-            _ => return None,
-        };
-        Some(self.load_all(bytes, load))
+        match name {
+            "weigh" => Some(match postcard::from_bytes::<Vec<Small>>(bytes) {
+                Ok(smalls) if smalls.len() == PARTITIONS => {
+                    self.smalls = smalls;
+                    Ok(())
+                }
+                _ => Err(Damaged::of("the partitions cannot be read")),
+            }),
+            "sentence_counts" => Some(self.load_counts(bytes)),
+            _ => None,
+        }
     }
 
-    fn load_all(
-        &mut self,
-        mut bytes: &[u8],
-        load: fn(&mut Partition, &[u8]) -> Result<(), Damaged>,
-    ) -> Result<(), Damaged> {
+    fn load_counts(&mut self, mut bytes: &[u8]) -> Result<(), Damaged> {
         const CUT_OFF: Damaged = Damaged::of("a partition is cut off");
         for partition in &mut self.partitions {
             let (len, rest) = bytes.split_first_chunk().ok_or(CUT_OFF)?;
             let len = usize::try_from(u64::from_le_bytes(*len)).map_err(|_| CUT_OFF)?;
             let (part, rest) = rest.split_at_checked(len).ok_or(CUT_OFF)?;
-            load(partition, part)?;
+            partition.counts = SentenceCounts::load(part, partition.counts_bytes, partition.counts_key)?;
             bytes = rest;
         }
         if bytes.is_empty() { Ok(()) } else { Err(Damaged::of("there are more partitions than there should be")) }
     }
 
+    /// Looks whether the tables that were read agree with the rest.
+    pub(super) fn resume(&mut self) -> Result<(), Damaged> {
+        for (partition, small) in self.partitions.iter_mut().zip(std::mem::take(&mut self.smalls)) {
+            partition.resume(small)?;
+        }
+        Ok(())
+    }
+
+    /// Goes on with all of `from`, whose tables have the sizes and keys of ours; the settings stay ours.
+    pub(super) fn carry(&mut self, from: Self) {
+        self.partitions = from.partitions;
+    }
+
     /// The names of all parts.
-    pub(super) const PARTS: [&'static str; 5] = ["grams", "sentences", "sentence_counts", "page_words", "mail_words"];
+    pub(super) const PARTS: [&'static str; 2] = ["weigh", "sentence_counts"];
+}
+
+/// What is small of a partition.
+#[derive(Serialize, Deserialize)]
+struct Small {
+    n_pushed_out: [u64; 2],
+    words: [Tally; KINDS],
 }
 
 impl Partition {
-    fn load_words(&mut self, kind: Kind, bytes: &[u8]) -> Result<(), Damaged> {
-        self.words[kind as usize] = Vocabulary::load(bytes, self.words_bytes)?;
-        Ok(())
+    fn small(&self) -> Small {
+        Small {
+            n_pushed_out: [self.grams.n_pushed_out(), self.sentences.n_pushed_out()],
+            words: [self.words[0].tally(), self.words[1].tally()],
+        }
+    }
+
+    fn resume(&mut self, Small { n_pushed_out: [grams, sentences], words }: Small) -> Result<(), Damaged> {
+        self.grams.set_pushed_out(grams);
+        self.sentences.set_pushed_out(sentences);
+        self.words.iter_mut().zip(words).try_for_each(|(words, tally)| words.resume(tally))
     }
 }
 

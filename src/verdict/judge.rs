@@ -20,7 +20,7 @@ use crate::config::{MirrorSettings, QuiltSettings, RevisionSettings, Settings};
 use crate::document::Kind;
 use crate::signature::Outcome as Signed;
 use crate::signature::keyed::Keys;
-use crate::store::{Arrival, Damaged, GramHit, Hits, Ref, Settled, Store, cluster_name};
+use crate::store::{Arrival, Damaged, GramHit, Hits, Ref, Settled, Store, Table, cluster_name};
 use std::thread;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -365,14 +365,29 @@ impl Judge {
         self.standings.n_queued()
     }
 
-    /// What is remembered, as bytes.
+    /// What is small of what is remembered, as bytes.
     pub fn save(&self) -> Result<Vec<u8>, postcard::Error> {
         self.standings.save()
     }
 
-    /// Reads what [`Judge::save`] has written.
-    pub fn load(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
-        self.standings.load(bytes)
+    /// What is large of it.
+    pub(crate) fn tables(&mut self) -> impl Iterator<Item = &mut dyn Table> {
+        self.standings.tables().into_iter()
+    }
+
+    /// Reads what [`Judge::save`] has written, for a store of at most `n_heads_max` documents; the tables are read next.
+    pub fn load(&mut self, bytes: &[u8], n_heads_max: usize) -> Result<(), Damaged> {
+        self.standings.load(bytes, n_heads_max)
+    }
+
+    /// Looks whether the tables that were read agree with the rest.
+    pub fn resume(&mut self) -> Result<(), Damaged> {
+        self.standings.resume()
+    }
+
+    /// Goes on with what `from` remembers; settings and labels stay ours.
+    pub fn carry(&mut self, from: Self) {
+        self.standings.carry(from.standings);
     }
 }
 

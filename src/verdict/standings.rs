@@ -9,7 +9,7 @@
 
 use super::cover::Bits;
 use super::event::{Features, Mirror, Recrawl, Related, Template};
-use crate::store::{Cells, Damaged, Handle, Plan, Ref};
+use crate::store::{CellEnds, Cells, Damaged, Handle, Plan, Ref, Rows, Table};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -95,8 +95,10 @@ pub struct TurnedAway {
 
 /// What judge remembers of every head.
 pub(super) struct Standings {
-    rows: Vec<Row>,
+    rows: Rows<Row>,
     cells: Cells,
+    /// Of cells that are being read.
+    cell_ends: Option<CellEnds>,
     /// Rows with cells by age; an entry whose row has moved on is skipped.
     order: VecDeque<(u64, Ref)>,
     queue: VecDeque<Ref>,
@@ -108,8 +110,9 @@ pub(super) struct Standings {
 impl Standings {
     pub(super) fn new(n_cells: usize, queue_max: usize, per_record_max: u32) -> Self {
         Self {
-            rows: Vec::new(),
+            rows: Rows::default(),
             cells: Cells::new(n_cells.max(1)),
+            cell_ends: None,
             order: VecDeque::new(),
             queue: VecDeque::new(),
             queue_max,
@@ -121,9 +124,7 @@ impl Standings {
     /// A new head takes its place.
     pub(super) fn begin(&mut self, of: Ref, position: u64, standing: &Standing, is_quilt: bool) {
         let slot = of.slot as usize;
-        if self.rows.len() <= slot {
-            self.rows.resize(slot + 1, Row::default());
-        }
+        self.rows.grow(slot + 1);
         self.free(of.slot);
         self.rows[slot] = Row { generation: of.generation, is_quilt, born: position, ..Row::default() };
         self.put(of, standing);
@@ -219,7 +220,8 @@ impl Standings {
     }
 
     fn row_mut(&mut self, of: Ref) -> Option<&mut Row> {
-        self.rows.get_mut(of.slot as usize).filter(|row| row.generation == of.generation)
+        self.row(of)?;
+        Some(&mut self.rows[of.slot as usize])
     }
 
     fn put(&mut self, of: Ref, standing: &Standing) {
@@ -259,37 +261,63 @@ impl Standings {
     }
 
     fn free(&mut self, slot: u32) {
-        if let Some(handle) = self.rows.get_mut(slot as usize).and_then(|row| row.handle.take()) {
+        if self.rows.get(slot as usize).is_some_and(|row| row.handle.is_some())
+            && let Some(handle) = self.rows[slot as usize].handle.take()
+        {
             self.cells.free(handle);
         }
     }
 
+    /// What is small, as bytes: all but [`Standings::tables`].
     pub(super) fn save(&self) -> Result<Vec<u8>, postcard::Error> {
-        let mut cells = Vec::new();
-        self.cells.save(&mut cells);
-        postcard::to_stdvec(&(&self.rows, &self.order, &self.queue, &self.turned_away, cells))
+        let n_rows = self.rows.len() as u32;
+        postcard::to_stdvec(&(n_rows, &self.order, &self.queue, &self.turned_away, self.cells.ends()))
     }
 
-    pub(super) fn load(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
-        type Saved = (Vec<Row>, VecDeque<(u64, Ref)>, VecDeque<Ref>, TurnedAway, Vec<u8>);
-        let (rows, order, queue, turned_away, cells): Saved =
+    /// What is large.
+    pub(super) fn tables(&mut self) -> [&mut dyn Table; 2] {
+        [&mut self.rows, self.cells.table()]
+    }
+
+    /// Reads what [`Standings::save`] has written, of a store of at most `n_rows_max` documents; the tables are read next.
+    pub(super) fn load(&mut self, bytes: &[u8], n_rows_max: usize) -> Result<(), Damaged> {
+        type Saved = (u32, VecDeque<(u64, Ref)>, VecDeque<Ref>, TurnedAway, CellEnds);
+        let (n_rows, order, queue, turned_away, cells): Saved =
             postcard::from_bytes(bytes).map_err(|_| Damaged::of("the standings cannot be read"))?;
-        let n_cells = self.cells.n_cells();
-        let cells = Cells::load(&cells, n_cells)?;
-        let is_sound = queue.len() <= self.queue_max
-            && rows.iter().filter_map(|row| row.handle).all(|handle| cells.holds(handle))
-            && order.iter().map(|(_, of)| of).chain(&queue).all(|of| (of.slot as usize) < rows.len());
+        let is_sound = n_rows as usize <= n_rows_max
+            && queue.len() <= self.queue_max
+            && order.iter().map(|(_, of)| of).chain(&queue).all(|of| of.slot < n_rows);
         if !is_sound {
             return Err(Damaged::of("the standings contradict themselves"));
         }
-        (self.rows, self.cells, self.order, self.queue, self.turned_away) = (rows, cells, order, queue, turned_away);
+        self.rows.expect(n_rows as usize);
+        (self.order, self.queue, self.turned_away, self.cell_ends) = (order, queue, turned_away, Some(cells));
         Ok(())
+    }
+
+    /// Looks whether the tables that were read agree with the rest.
+    pub(super) fn resume(&mut self) -> Result<(), Damaged> {
+        if let Some(cells) = self.cell_ends.take() {
+            self.cells.resume(cells)?;
+        }
+        let mut handles = self.rows.iter().filter_map(|row| row.handle);
+        if self.rows.are_complete() && handles.all(|handle| self.cells.holds(handle)) {
+            Ok(())
+        } else {
+            Err(Damaged::of("the standings contradict themselves"))
+        }
+    }
+
+    /// Goes on with all of `from`, which has as many cells; the settings stay ours.
+    pub(super) fn carry(&mut self, from: Self) {
+        *self = Self { queue_max: self.queue_max, per_record_max: self.per_record_max, ..from };
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::snapshot::tests::copied;
 
     fn refer(slot: u32) -> Ref {
         Ref { slot, generation: 1 }
@@ -336,8 +364,14 @@ mod tests {
             standings.enqueue(refer(slot));
         }
         let mut again = Standings::new(60, 5, 16);
-        again.load(&standings.save().unwrap()).unwrap();
+        again.load(&standings.save().unwrap(), 30).unwrap();
+        for (from, to) in standings.tables().into_iter().zip(again.tables()) {
+            copied(from, to).unwrap();
+        }
+        again.resume().unwrap();
         assert_eq!(again.save().unwrap(), standings.save().unwrap());
         assert_eq!(again.get(refer(29)), standings.get(refer(29)));
+        assert!(*again.rows == *standings.rows && again.cells == standings.cells);
+        assert!(Standings::new(60, 5, 16).load(&standings.save().unwrap(), 29).is_err(), "there is no room for them");
     }
 }

@@ -13,7 +13,7 @@ pub(crate) fn filter(settings: &Settings) -> Filter {
     Filter::new(settings, Labels::new(0), 7)
 }
 
-fn line(event: &Event) -> String {
+pub(crate) fn line(event: &Event) -> String {
     match event {
         Event::Verdict(verdict) => serde_json::to_string(verdict),
         Event::Cluster(cluster) => serde_json::to_string(cluster),
@@ -55,7 +55,7 @@ fn assert_alike(one: &Told, other: &Told, how: &str) {
 }
 
 /// Settings with a store of so many bytes, its queue included.
-fn small(memory: usize) -> Settings {
+pub(crate) fn small(memory: usize) -> Settings {
     let mut settings = Settings::default();
     settings.store.memory = memory;
     settings.revisions.queue_max = 40;

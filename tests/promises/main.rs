@@ -30,6 +30,7 @@ mod run;
 mod scan_command;
 mod schemas;
 mod sign_command;
+mod snapshots;
 mod tail_command;
 mod tune_command;
 mod words;

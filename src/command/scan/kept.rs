@@ -6,10 +6,9 @@
 //! - Whoever could not read the store before cannot read it afterwards. (`a_store_keeps_its_permissions`)
 
 use crate::pipeline::filter::Filter;
-use crate::store::snapshot::MAGIC;
 use anyhow::{Context, bail};
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 
 /// A store's file, held for this run.
@@ -42,7 +41,7 @@ impl Kept {
     }
 
     fn load(&self, filter: &mut Filter) -> anyhow::Result<()> {
-        let mut file = match File::open(&self.path) {
+        let file = match File::open(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error).context("cannot be read"),
@@ -50,26 +49,19 @@ impl Kept {
         if !file.metadata()?.is_file() {
             bail!("is no regular file");
         }
-        let mut bytes = Vec::new();
-        Read::by_ref(&mut file).take(MAGIC.len() as u64).read_to_end(&mut bytes)?;
-        if bytes != MAGIC {
-            bail!("not a saved store");
-        }
-        file.read_to_end(&mut bytes).context("cannot be read")?;
-        filter.load(&bytes)?;
+        filter.load_from(&mut BufReader::with_capacity(1 << 20, file))?;
         Ok(())
     }
 
     /// Writes the store beside its place and moves it there: whoever pulls the plug has the old one or the new one.
-    pub(super) fn save(&self, filter: &Filter) -> anyhow::Result<()> {
+    pub(super) fn save(&self, filter: &mut Filter) -> anyhow::Result<()> {
         let new = beside(&self.path, ".new");
-        let bytes = filter.save().context("the store cannot be written down")?;
-        let write = || {
-            let mut file = private(OpenOptions::new().write(true).create(true).truncate(true)).open(&new)?;
+        let mut write = || {
+            let file = private(OpenOptions::new().write(true).create(true).truncate(true)).open(&new)?;
             if let Ok(old) = std::fs::metadata(&self.path) {
                 file.set_permissions(old.permissions())?;
             }
-            file.write_all(&bytes)?;
+            filter.save_to(&Vec::new(), Box::new(BufWriter::with_capacity(1 << 20, file.try_clone()?)))?;
             file.sync_all()?;
             std::fs::rename(&new, &self.path)
         };

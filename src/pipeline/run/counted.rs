@@ -80,6 +80,11 @@ pub(super) fn snapshot(n_bytes: u64) {
     gauge!(names::SNAPSHOT_AGE).set(0.0);
 }
 
+pub(super) fn snapshot_took(took: Duration, n_early_bytes: u64) {
+    histogram!(names::SNAPSHOT_SECONDS).record(took);
+    counter!(names::SNAPSHOT_EARLY_BYTES).increment(n_early_bytes);
+}
+
 pub(super) fn snapshot_age(age: Duration) {
     gauge!(names::SNAPSHOT_AGE).set(age.as_secs_f64());
 }

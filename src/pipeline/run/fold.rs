@@ -112,11 +112,13 @@ impl Fold {
     /// Goes on under another scheme with all that it remembers, where the tables of both have one shape.
     pub fn carry(&mut self, scheme: Arc<Scheme>) -> anyhow::Result<()> {
         let mut filter = scheme.filter();
-        filter.carry(&self.filter)?;
+        self.filter.can_carry(&filter)?;
         for label in self.filter.labels().all() {
             filter.label((*label).clone())?;
         }
-        (self.filter, self.scheme) = (filter, scheme);
+        std::mem::swap(&mut self.filter, &mut filter);
+        self.filter.carry(filter)?;
+        self.scheme = scheme;
         Ok(())
     }
 

@@ -83,8 +83,8 @@ fn farewell(instance: &Instance, mut fold: Fold, committed: &Receiver<Committed>
         instance.committed(&committed, &fold);
     }
     let Some(journal) = instance.journal_of(fold.number) else { return };
-    let written = instance.snapshots.begin(&mut fold).and_then(|mut writing| {
-        while !writing.go_on(&mut fold, SLICE_BYTES)? {}
+    let written = instance.snapshots.begin(&mut fold).and_then(|writing| {
+        let writing = writing.complete(&mut fold)?;
         instance.snapshots.finish(writing, journal)
     });
     match written {
@@ -164,9 +164,8 @@ impl<'a> Holder<'a> {
         // Nobody can follow to a state that came from elsewhere: it is written down before it is spoken of.
         let mut writing = None;
         if needs_snapshot {
-            let mut begun = self.instance.snapshots.begin(&mut self.fold)?;
-            while !begun.go_on(&mut self.fold, SLICE_BYTES)? {}
-            writing = Some(begun);
+            let begun = self.instance.snapshots.begin(&mut self.fold)?;
+            writing = Some(begun.complete(&mut self.fold)?);
         }
         self.send(folded)?;
         if let Some(writing) = writing {
@@ -270,20 +269,21 @@ impl<'a> Holder<'a> {
         self.batches.send(folded).map_err(|_| PublisherGone.into())
     }
 
+    /// What was begun is finished; a run that ends by itself also decides what waits to be looked at again.
     fn last_batch(&mut self) -> anyhow::Result<()> {
-        if self.pending.is_empty() { Ok(()) } else { self.close() }
+        if !self.pending.is_empty() {
+            self.close()?;
+        }
+        if self.instance.ends_when_idle.is_some() && self.fold.filter.judge().n_queued() > 0 {
+            let folded = self.fold.idle(Vec::new());
+            self.send(folded)?;
+        }
+        Ok(())
     }
 
     fn look_at_commits(&mut self) -> anyhow::Result<()> {
         while let Ok(committed) = self.committed.try_recv() {
             self.instance.committed(&committed, &self.fold);
-            let is_its = self.writing.as_ref().is_some_and(|writing| committed.entry.number >= writing.number);
-            if self.is_written
-                && is_its
-                && let Some(writing) = self.writing.take()
-            {
-                self.put_in_place(writing);
-            }
         }
         Ok(())
     }
@@ -308,30 +308,28 @@ impl<'a> Holder<'a> {
             match writing.go_on(&mut self.fold, SLICE_BYTES) {
                 Ok(done) => self.is_written = done,
                 Err(error) => {
-                    writing.abandon(&mut self.fold);
+                    let error = writing.failed(&mut self.fold, error);
                     self.snapshot_failed(&error);
                     return Ok(());
                 }
             }
             counted::snapshot_stop(now.elapsed());
         }
-        if self.is_written && self.instance.journal_of(writing.number).is_some() {
-            self.put_in_place(writing);
-        } else {
-            self.writing = Some(writing);
+        writing.journal = writing.journal.or_else(|| self.instance.journal_of(writing.number));
+        match writing.journal.filter(|_| self.is_written && writing.is_on_disk()) {
+            Some(journal) => self.put_in_place(writing, journal),
+            None => self.writing = Some(writing),
         }
         Ok(())
     }
 
-    fn put_in_place(&mut self, writing: Writing) {
-        let (number, n_bytes) = (writing.number, writing.n_bytes);
-        let Some(journal) = self.instance.journal_of(number) else {
-            self.writing = Some(writing);
-            return;
-        };
+    fn put_in_place(&mut self, writing: Writing, journal: i64) {
+        let (number, n_bytes, n_early_bytes) = (writing.number, writing.n_bytes(), writing.n_early_bytes());
+        let took = writing.elapsed();
         match self.instance.snapshots.finish(writing, journal) {
             Ok(kept) => {
-                info!(number, n_bytes, "snapshot written");
+                info!(number, n_bytes, n_early_bytes, seconds = took.as_secs_f64(), "snapshot written");
+                counted::snapshot_took(took, n_early_bytes);
                 self.instance.snapshot_written(number, n_bytes);
                 self.instance.trim(&kept);
             }

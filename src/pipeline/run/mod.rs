@@ -10,6 +10,7 @@ mod counted;
 mod fault;
 pub mod fold;
 pub mod follow;
+mod funnel;
 pub mod inlet;
 pub mod journal;
 pub mod judge;

@@ -1,7 +1,7 @@
 //! The folder of snapshots: written beside the stream, put in place whole, the last few kept.
 //!
 //! A snapshot holds the state after one entry of the journal, and its name says where in the journal to go on. It is put in
-//! place only when that entry is committed.
+//! place only when that entry is committed. A thread of its own writes the file ([`Funnel`]): the stream waits for no disk.
 //!
 //! # Invariants
 //! - A snapshot is there whole or not at all, whatever breaks while it is written. (`a_half_written_snapshot_is_none`)
@@ -9,6 +9,7 @@
 
 use super::fault;
 use super::fold::Fold;
+use super::funnel::{self, Funnel};
 use super::scheme::Scheme;
 use crate::bus::Positions;
 use crate::config::Settings;
@@ -16,9 +17,10 @@ use crate::verdict::label::Label;
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tracing::{info, warn};
 
 /// How the names end.
@@ -55,12 +57,14 @@ pub struct Kept {
 
 /// A snapshot that is being written.
 pub struct Writing {
-    file: BufWriter<File>,
+    funnel: Funnel,
     path: PathBuf,
     /// The number of the entry whose state it is.
     pub number: u64,
-    /// Bytes written so far.
-    pub n_bytes: u64,
+    /// Where the journal goes on after it, once that is known.
+    pub journal: Option<i64>,
+    begun: Instant,
+    n_early_bytes: u64,
 }
 
 impl Snapshots {
@@ -122,20 +126,23 @@ impl Snapshots {
             labels: fold.filter.labels().all().iter().map(|label| (**label).clone()).collect(),
         };
         let path = self.folder.join(format!(".{}.{}.part", fold.number, std::process::id()));
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(&path).with_context(|| format!("cannot write {}", path.display()))?;
-        fold.filter.begin_snapshot(vec![(FACTS.to_owned(), serde_json::to_vec(&facts)?)])?;
-        Ok(Writing { file: BufWriter::with_capacity(1 << 20, file), path, number: fold.number, n_bytes: 0 })
+        let (funnel, sink) = funnel::open(private(&path)?)?;
+        let writing =
+            Writing { funnel, path, number: fold.number, journal: None, begun: Instant::now(), n_early_bytes: 0 };
+        let extras = vec![(FACTS.to_owned(), serde_json::to_vec(&facts)?)];
+        match fold.filter.begin_snapshot(&extras, Box::new(sink)) {
+            Ok(()) => Ok(writing),
+            Err(error) => Err(writing.failed(fold, error)),
+        }
     }
 
     /// Puts a snapshot in place, now that its entry is committed and the journal goes on at `journal`; removes the oldest.
     /// Returns those that are kept, the newest first.
-    pub fn finish(&self, mut writing: Writing, journal: i64) -> anyhow::Result<Vec<Kept>> {
-        writing.file.flush()?;
-        writing.file.get_ref().sync_all()?;
+    pub fn finish(&self, writing: Writing, journal: i64) -> anyhow::Result<Vec<Kept>> {
+        if let Err(error) = writing.funnel.end() {
+            removed(&writing.path);
+            return Err(error).with_context(|| format!("cannot write {}", writing.path.display()));
+        }
         fault::point("before_snapshot");
         let path = self.folder.join(format!("{journal:020}{ENDING}"));
         fs::rename(&writing.path, &path).with_context(|| format!("cannot write {}", path.display()))?;
@@ -168,7 +175,7 @@ impl Snapshots {
         let journal = name.strip_suffix(ENDING).and_then(|name| name.parse::<i64>().ok());
         let Some(journal) = journal else { bail!("`{}` is no name of a snapshot", name.escape_debug()) };
         let path = self.folder.join(format!(".{journal}.{}.part", std::process::id()));
-        let mut file = File::create(&path)?;
+        let mut file = private(&path)?;
         std::io::copy(&mut answer.body_mut().as_reader(), &mut file)?;
         file.sync_all()?;
         fs::rename(&path, self.folder.join(format!("{journal:020}{ENDING}")))?;
@@ -177,38 +184,80 @@ impl Snapshots {
 }
 
 impl Writing {
-    /// Writes the next slices; true when all is written.
+    /// Writes the next slices, unless the disk has not taken those before; true when all is written.
     pub fn go_on(&mut self, fold: &mut Fold, bytes_max: usize) -> anyhow::Result<bool> {
         fault::point("in_snapshot");
-        let mut counted = Counted { inner: &mut self.file, n_bytes: 0 };
-        let done = fold.filter.write_snapshot(bytes_max, &mut counted)?;
-        self.n_bytes += counted.n_bytes;
-        Ok(done)
+        if self.funnel.is_behind() {
+            return Ok(false);
+        }
+        self.n_early_bytes = fold.filter.snapshot_bytes().map_or(0, |(_, n_early)| n_early);
+        fold.filter.write_snapshot(bytes_max).with_context(|| format!("cannot write {}", self.path.display()))
+    }
+
+    /// Writes all that is left, however long that takes.
+    pub fn complete(self, fold: &mut Fold) -> anyhow::Result<Self> {
+        loop {
+            fault::point("in_snapshot");
+            match fold.filter.write_snapshot(funnel::BYTES_MAX) {
+                Ok(true) => return Ok(self),
+                Ok(false) => {}
+                Err(error) => return Err(self.failed(fold, error)),
+            }
+        }
+    }
+
+    /// Whether all that was written is on the disk, or has failed: then [`Snapshots::finish`] does not wait.
+    pub fn is_on_disk(&self) -> bool {
+        self.funnel.has_ended()
+    }
+
+    /// Bytes written so far.
+    pub fn n_bytes(&self) -> u64 {
+        self.funnel.n_bytes()
+    }
+
+    /// Bytes of what was changed before its turn.
+    pub fn n_early_bytes(&self) -> u64 {
+        self.n_early_bytes
+    }
+
+    /// Since it was begun.
+    pub fn elapsed(&self) -> Duration {
+        self.begun.elapsed()
     }
 
     /// Gives it up.
     pub fn abandon(self, fold: &mut Fold) {
+        self.funnel.give_up();
         fold.filter.abandon_snapshot();
-        if let Err(error) = fs::remove_file(&self.path) {
-            warn!(path = %self.path.display(), %error, "a half-written snapshot could not be removed");
-        }
+        removed(&self.path);
+    }
+
+    /// Gives it up for an error of its sink; what the disk said is told.
+    pub fn failed(self, fold: &mut Fold, error: impl Into<anyhow::Error>) -> anyhow::Error {
+        self.funnel.give_up();
+        fold.filter.abandon_snapshot();
+        removed(&self.path);
+        let error = match self.funnel.end() {
+            Err(of_the_disk) => of_the_disk.into(),
+            Ok(()) => error.into(),
+        };
+        error.context(format!("cannot write {}", self.path.display()))
     }
 }
 
-struct Counted<W> {
-    inner: W,
-    n_bytes: u64,
+/// A new file that nobody but its owner reads: it tells of mails.
+fn private(path: &Path) -> anyhow::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).with_context(|| format!("cannot write {}", path.display()))
 }
 
-impl<W: Write> Write for Counted<W> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let n = self.inner.write(bytes)?;
-        self.n_bytes += n as u64;
-        Ok(n)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.inner.flush()
+fn removed(path: &Path) {
+    if let Err(error) = fs::remove_file(path) {
+        warn!(path = %path.display(), %error, "a half-written snapshot could not be removed");
     }
 }
 
@@ -223,7 +272,7 @@ pub fn load(path: &Path, ours: &Settings) -> anyhow::Result<Fold> {
     };
     let scheme = Scheme::recorded(&facts.settings, &facts.key_id, facts.scheme, ours)?;
     let mut fold = Fold::new(Arc::new(scheme));
-    fold.filter.load_from(&mut file as &mut dyn Read)?;
+    fold.filter.load_from(&mut file)?;
     for label in facts.labels {
         fold.filter.label(label)?;
     }
@@ -241,4 +290,136 @@ fn facts(path: &Path) -> anyhow::Result<Option<Facts>> {
     let extras = crate::pipeline::filter::extras(&mut file)?;
     let facts = extras.into_iter().find(|(name, _)| name == FACTS);
     facts.map(|(_, bytes)| serde_json::from_slice(&bytes).context("its facts cannot be read")).transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Kind;
+    use crate::store::tests::arrival;
+
+    struct Ground {
+        settings: Settings,
+        snapshots: Snapshots,
+        _folder: tempfile::TempDir,
+    }
+
+    fn ground() -> Ground {
+        let folder = tempfile::tempdir().unwrap();
+        let mut settings = crate::store::tests::settings(6 << 20);
+        settings.bus.folder = folder.path().to_owned();
+        settings.snapshot.kept = 2.try_into().unwrap();
+        Ground { snapshots: Snapshots::open(&settings).unwrap(), settings, _folder: folder }
+    }
+
+    fn fold(ground: &Ground) -> Fold {
+        Fold::new(Arc::new(Scheme::new(Arc::new(ground.settings.clone())).unwrap()))
+    }
+
+    /// Folds a document and moves on by an entry.
+    fn go_on(fold: &mut Fold, number: u64) {
+        fold.filter.fold(&[arrival(&format!("d{number}"), Kind::Email, 100 * number..100 * number + 60)], 1, |_| {});
+        (fold.number, fold.epoch) = (number, 1);
+    }
+
+    fn written(ground: &Ground, fold: &mut Fold, journal: i64) -> Vec<Kept> {
+        let writing = ground.snapshots.begin(fold).unwrap().complete(fold).unwrap();
+        ground.snapshots.finish(writing, journal).unwrap()
+    }
+
+    fn newest(ground: &Ground) -> Option<(u64, usize, i64)> {
+        let found = ground.snapshots.newest(1000, &ground.settings).unwrap();
+        found.map(|(fold, journal)| (fold.number, fold.filter.census().n_documents as usize, journal))
+    }
+
+    #[test]
+    fn a_half_written_snapshot_is_none() {
+        let ground = ground();
+        let mut fold = fold(&ground);
+        go_on(&mut fold, 1);
+        let mut writing = ground.snapshots.begin(&mut fold).unwrap();
+        assert!(!writing.go_on(&mut fold, 10_000).unwrap());
+        assert_eq!((ground.snapshots.kept().unwrap(), newest(&ground)), (vec![], None));
+        // Cut off here, the next start finds the part and sweeps it away.
+        let parts = || fs::read_dir(ground.snapshots.folder()).unwrap().count();
+        assert_eq!(parts(), 1);
+        ground.snapshots.sweep().unwrap();
+        assert_eq!(parts(), 0);
+        // Given up, it leaves nothing behind, and the next one is good and of its own moment.
+        let writing = ground.snapshots.begin(&mut fold).unwrap();
+        writing.abandon(&mut fold);
+        assert_eq!(parts(), 0);
+        let mut writing = ground.snapshots.begin(&mut fold).unwrap();
+        let mut number = 1;
+        while !writing.go_on(&mut fold, 10_000).unwrap() {
+            number += 1;
+            go_on(&mut fold, number);
+        }
+        assert!(number > 5 && newest(&ground).is_none(), "its entry is not committed yet");
+        ground.snapshots.finish(writing, 7).unwrap();
+        assert_eq!(newest(&ground), Some((1, 1, 7)));
+    }
+
+    #[test]
+    fn a_damaged_snapshot_gives_way_to_the_one_before() {
+        let ground = ground();
+        let mut fold = fold(&ground);
+        for number in 1..=4 {
+            go_on(&mut fold, number);
+            let kept = written(&ground, &mut fold, 10 * number as i64);
+            assert_eq!(kept.len(), (number as usize).min(2));
+        }
+        assert_eq!(newest(&ground), Some((4, 4, 40)));
+        let kept = ground.snapshots.kept().unwrap();
+        let whole = fs::read(&kept[0].path).unwrap();
+        for at in [9, 20, 100, whole.len() / 2, whole.len() - 1] {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 4;
+            fs::write(&kept[0].path, damaged).unwrap();
+            assert_eq!(newest(&ground), Some((3, 3, 30)), "byte {at}");
+            fs::write(&kept[0].path, &whole[..at]).unwrap();
+            assert_eq!(newest(&ground), Some((3, 3, 30)), "cut at {at}");
+        }
+        fs::write(&kept[0].path, &whole).unwrap();
+        assert_eq!(newest(&ground), Some((4, 4, 40)));
+        let found = ground.snapshots.newest(39, &ground.settings).unwrap();
+        assert_eq!(found.map(|(fold, _)| fold.number), Some(3), "one beyond the journal's end is passed over");
+    }
+
+    /// A device without room stands for a full disk.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_is_told_and_costs_the_snapshot_alone() {
+        let ground = ground();
+        let mut fold = fold(&ground);
+        go_on(&mut fold, 1);
+        let path = ground.snapshots.folder().join(format!(".1.{}.part", std::process::id()));
+        std::os::unix::fs::symlink("/dev/full", &path).unwrap();
+        let failed = match ground.snapshots.begin(&mut fold) {
+            Err(error) => error,
+            Ok(writing) => {
+                writing.complete(&mut fold).and_then(|writing| ground.snapshots.finish(writing, 5)).unwrap_err()
+            }
+        };
+        assert!(format!("{failed:#}").contains("No space left on device"), "{failed:#}");
+        assert!(format!("{failed:#}").contains("cannot write "), "{failed:#}");
+        assert_eq!(fs::read_dir(ground.snapshots.folder()).unwrap().count(), 0);
+        assert!(fold.filter.snapshot_bytes().is_none());
+        written(&ground, &mut fold, 6);
+        assert_eq!(newest(&ground), Some((1, 1, 6)));
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_costs_the_snapshot_alone() {
+        let ground = ground();
+        let mut fold = fold(&ground);
+        go_on(&mut fold, 1);
+        fs::remove_dir(ground.snapshots.folder()).unwrap();
+        let refused = ground.snapshots.begin(&mut fold).err().unwrap();
+        assert!(refused.to_string().starts_with("cannot write "), "{refused:#}");
+        assert!(fold.filter.snapshot_bytes().is_none());
+        fs::create_dir(ground.snapshots.folder()).unwrap();
+        written(&ground, &mut fold, 6);
+        assert_eq!(newest(&ground), Some((1, 1, 6)));
+    }
 }

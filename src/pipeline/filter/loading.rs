@@ -1,0 +1,129 @@
+//! A filter that was written down is read back, block by block, straight into its tables.
+//!
+//! # Invariants
+//! - A saved filter of other settings or a damaged one is refused by name. (`tests/promises/fold.rs`,
+//!   `tests/promises/scan_command.rs`)
+//! - Damage does not choose how much memory is taken: parts are bounded by the plan, and tables have their sizes before anything is
+//!   read. (`damaged_and_foreign_filters_are_refused_by_name` in `tests/promises/fold.rs`)
+
+use super::{Filter, STANDINGS};
+use crate::store::snapshot::{Block, Extras, Opened, SnapshotError, piece};
+use crate::store::{Damaged, Store};
+use std::io::Read;
+use std::thread;
+
+/// What no part of any store needs beside the figure of its plan.
+const PART_BYTES_MIN: usize = 64 << 20;
+
+/// Why a saved filter is not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// It is damaged, or no saved filter.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// It was made under others.
+    #[error(
+        "it was made with other {what} (digest {found:016x}, in force {ours:016x}): use those, or begin a new store"
+    )]
+    Other {
+        /// Of what.
+        what: &'static str,
+        /// Its digest.
+        found: u64,
+        /// The digest of those in force.
+        ours: u64,
+    },
+}
+
+/// What the writer of a saved filter has put beside it.
+pub fn extras(from: &mut dyn Read) -> Result<Extras, Refused> {
+    Ok(Opened::open(from)?.into_extras())
+}
+
+impl Filter {
+    /// Reads what [`Filter::save`] has written, under the same settings. After an error the filter is of no use.
+    pub fn load(&mut self, mut bytes: &[u8]) -> Result<(), Refused> {
+        self.load_from(&mut bytes)
+    }
+
+    /// Reads what [`Filter::begin_snapshot`] and [`Filter::write_snapshot`] have written, under the same settings, into a filter
+    /// that has seen nothing. After an error it is of no use.
+    ///
+    /// Panics when it has seen something: that is a bug in the caller.
+    pub fn load_from(&mut self, from: &mut dyn Read) -> Result<(), Refused> {
+        assert_eq!(self.store.position(), 0, "what was saved is read into a filter that has seen nothing");
+        let mut opened = Opened::open(from)?;
+        let found = opened.head();
+        for (what, found, ours) in [
+            ("signature scheme", u64::from(found.scheme), u64::from(self.head.scheme)),
+            ("secret, lexicons and signature settings", found.key_id, self.head.key_id),
+            ("[store], [mirror], [quilt], [template] and [revisions] settings", found.settings, self.head.settings),
+        ] {
+            if found != ours {
+                return Err(Refused::Other { what, found, ours });
+            }
+        }
+        self.read(&mut opened)?;
+        Ok(())
+    }
+
+    fn read(&mut self, opened: &mut Opened<'_>) -> Result<(), SnapshotError> {
+        let mut missing: Vec<&str> = Store::parts().chain([STANDINGS]).collect();
+        let mut bytes = Vec::new();
+        // Parts come first: they say how many rows the tables have.
+        let mut block = None;
+        while let Some(name) = missing.first() {
+            block = opened.block(&mut bytes)?;
+            let Some((Block::Part, _)) = block else {
+                return Err(SnapshotError::Missing { name: (*name).to_owned() });
+            };
+            let name = self.read_part(opened, &mut bytes)?;
+            let n_before = missing.len();
+            missing.retain(|other| *other != name);
+            if missing.len() == n_before {
+                return Err(Damaged::of("a part is there twice").into());
+            }
+        }
+        if block.is_some() {
+            if self.store.is_worth_huge_pages() {
+                self.tables().for_each(|table| table.prefer_huge_pages());
+            }
+            let mut tables: Vec<_> = self.tables().collect();
+            while let Some((block, table)) = opened.block(&mut bytes)? {
+                let table = tables.get_mut(usize::from(table)).filter(|_| block != Block::Part);
+                table.ok_or(Damaged::of("a block is of no table"))?.load(block, &bytes)?;
+            }
+        }
+        let Self { judge, store, .. } = self;
+        // Both walk through all their cells.
+        let (judge, store) = thread::scope(|scope| {
+            let judge = scope.spawn(|| judge.resume());
+            let store = store.resume();
+            (judge.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), store)
+        });
+        Ok(judge.and(store)?)
+    }
+
+    /// Reads all pieces of a part, the first of which is in `bytes`. Returns its name.
+    fn read_part(&mut self, opened: &mut Opened<'_>, bytes: &mut Vec<u8>) -> Result<String, SnapshotError> {
+        const UNREADABLE: Damaged = Damaged::of("a part is unreadable");
+        let (name, mut is_last, begin) = piece(bytes).ok_or(UNREADABLE)?;
+        let (name, mut part) = (name.to_owned(), begin.to_vec());
+        while !is_last {
+            let Some((Block::Part, _)) = opened.block(bytes)? else { return Err(UNREADABLE.into()) };
+            let (again, last, more) = piece(bytes).ok_or(UNREADABLE)?;
+            if again != name || part.len() > PART_BYTES_MIN.max(self.store.plan().memory) {
+                return Err(UNREADABLE.into());
+            }
+            part.extend_from_slice(more);
+            is_last = last;
+        }
+        if name == STANDINGS {
+            let n_heads_max = self.store.plan().n_prototypes;
+            self.judge.load(&part, n_heads_max)?;
+        } else {
+            self.store.load(&name, &part)?;
+        }
+        Ok(name)
+    }
+}

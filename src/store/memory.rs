@@ -1,0 +1,211 @@
+//! Memory of a table: whole cache lines straight from the system, zero at first and resident only where touched.
+//!
+//! Tables are read all over, a line here and a line there: with pages of 4 KiB most look-ups miss the processor's list of pages
+//! too. So large tables are moved to huge pages once there is enough in the store to fill them ([`super::pages`]).
+//!
+//! # Invariants
+//! - All lines are zero at first, and one is changed alone. (`lines_are_zero_until_written`)
+//! - Lines and bytes are two views of the same memory. (`lines_and_bytes_are_the_same`)
+
+#![allow(unsafe_code, reason = "memory comes from the system by its own call, and is seen as words or as bytes")]
+
+use std::ptr::NonNull;
+
+#[cfg(target_endian = "big")]
+compile_error!("tables are saved as they lie in memory, least byte first");
+
+/// Words in a line.
+pub(super) const WORDS: usize = 8;
+/// Bytes in a line.
+pub(super) const LINE_BYTES: usize = 8 * WORDS;
+
+/// A line.
+pub(super) type Line = [u64; WORDS];
+
+/// Bytes of a huge page.
+const HUGE_BYTES: usize = 2 << 20;
+/// Moved at a time: about a millisecond.
+const MOVED_BYTES: usize = 2 * HUGE_BYTES;
+
+/// Lines of zeros that are the caller's own.
+pub(super) struct Memory {
+    start: NonNull<Line>,
+    n_lines: usize,
+}
+
+// SAFETY: the memory belongs to this value alone, and is reached through it as any owned slice is.
+unsafe impl Send for Memory {}
+// SAFETY: as above; a shared reference only reads.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    /// So many lines, at least one. Panics when the system has no address space for them.
+    pub(super) fn new(n_lines: usize) -> Self {
+        let n_lines = n_lines.max(1);
+        let n_bytes = n_lines.checked_mul(LINE_BYTES).expect("a table fits into the address space");
+        let start =
+            system::zeroed(n_bytes).unwrap_or_else(|| panic!("no address space for a table of {n_bytes} bytes"));
+        Self { start: start.cast(), n_lines }
+    }
+
+    /// All lines.
+    #[inline]
+    pub(super) fn lines(&self) -> &[Line] {
+        // SAFETY: `start` has `n_lines` lines of our own, aligned to a page; any bits are words.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.n_lines) }
+    }
+
+    /// All lines, to be changed.
+    #[inline]
+    pub(super) fn lines_mut(&mut self) -> &mut [Line] {
+        // SAFETY: as in `lines`, and `self` is borrowed alone.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.n_lines) }
+    }
+
+    /// All bytes.
+    #[inline]
+    pub(super) fn bytes(&self) -> &[u8] {
+        // SAFETY: as in `lines`; bytes need no alignment.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), self.n_lines * LINE_BYTES) }
+    }
+
+    /// All bytes, to be changed.
+    #[inline]
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `bytes`, and `self` is borrowed alone.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().cast(), self.n_lines * LINE_BYTES) }
+    }
+
+    /// Asks for huge pages for whatever is touched first from now on, where the system has them.
+    pub(super) fn prefer_huge_pages(&self) {
+        let n_bytes = self.n_lines * LINE_BYTES;
+        if n_bytes >= MOVED_BYTES {
+            system::prefer_huge_pages(self.start.cast(), n_bytes);
+        }
+    }
+
+    /// Moves what lies in the few megabytes from `start` on to huge pages, where the system can. Where to go on, if anywhere.
+    pub(super) fn moved_to_huge_pages(&self, start: usize) -> Option<usize> {
+        let n_bytes = self.n_lines * LINE_BYTES;
+        let first = self.start.as_ptr().addr();
+        let start = (first + start).next_multiple_of(HUGE_BYTES) - first;
+        let end = start + MOVED_BYTES;
+        if end > n_bytes {
+            return None;
+        }
+        system::move_to_huge_pages(self.start.cast(), start, MOVED_BYTES).then_some(end)
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: it was given for this length, and nobody has a reference any more.
+        unsafe { system::given_back(self.start.cast(), self.n_lines * LINE_BYTES) }
+    }
+}
+
+#[cfg(unix)]
+mod system {
+    use std::ptr::{NonNull, null_mut};
+
+    pub(super) fn zeroed(n_bytes: usize) -> Option<NonNull<u8>> {
+        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping at no given address touches nothing that exists.
+        let start = unsafe { libc::mmap(null_mut(), n_bytes, protection, flags, -1, 0) };
+        if start == libc::MAP_FAILED { None } else { NonNull::new(start.cast()) }
+    }
+
+    pub(super) fn prefer_huge_pages(start: NonNull<u8>, n_bytes: usize) {
+        // A refusal leaves small pages, which work as well.
+        #[cfg(target_os = "linux")]
+        // SAFETY: the range is a whole mapping of our own, and advice changes no contents.
+        unsafe {
+            libc::madvise(start.as_ptr().cast(), n_bytes, libc::MADV_HUGEPAGE);
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = (start, n_bytes);
+    }
+
+    /// Whether it is worth going on. `start` and `n_bytes` are in the range that begins at `memory`.
+    pub(super) fn move_to_huge_pages(memory: NonNull<u8>, start: usize, n_bytes: usize) -> bool {
+        #[cfg(target_os = "linux")]
+        // SAFETY: the range is part of a mapping of our own, and moving it changes no contents.
+        unsafe {
+            let at = memory.as_ptr().add(start).cast();
+            // A page that cannot be had now stays small; a system that does not know the call is not asked again.
+            libc::madvise(at, n_bytes, libc::MADV_COLLAPSE) == 0
+                || std::io::Error::last_os_error().raw_os_error() != Some(libc::EINVAL)
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            let _ = (memory, start, n_bytes);
+            false
+        }
+    }
+
+    /// # Safety
+    /// The range came from [`zeroed`], and is not used again.
+    pub(super) unsafe fn given_back(start: NonNull<u8>, n_bytes: usize) {
+        // SAFETY: the caller's word. It fails for no range that was mapped.
+        unsafe { libc::munmap(start.as_ptr().cast(), n_bytes) };
+    }
+}
+
+#[cfg(not(unix))]
+mod system {
+    use std::alloc::{Layout, alloc_zeroed, dealloc};
+    use std::ptr::NonNull;
+
+    fn layout(n_bytes: usize) -> Option<Layout> {
+        Layout::from_size_align(n_bytes, super::LINE_BYTES).ok()
+    }
+
+    pub(super) fn zeroed(n_bytes: usize) -> Option<NonNull<u8>> {
+        // SAFETY: a table has at least one line.
+        NonNull::new(unsafe { alloc_zeroed(layout(n_bytes)?) })
+    }
+
+    pub(super) fn prefer_huge_pages(_: NonNull<u8>, _: usize) {}
+
+    pub(super) fn move_to_huge_pages(_: NonNull<u8>, _: usize, _: usize) -> bool {
+        false
+    }
+
+    /// # Safety
+    /// The range came from [`zeroed`], and is not used again.
+    pub(super) unsafe fn given_back(start: NonNull<u8>, n_bytes: usize) {
+        if let Some(layout) = layout(n_bytes) {
+            // SAFETY: the caller's word.
+            unsafe { dealloc(start.as_ptr(), layout) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_zero_until_written() {
+        let mut memory = Memory::new(100_000);
+        assert!(memory.lines().iter().all(|line| *line == [0; WORDS]));
+        memory.prefer_huge_pages();
+        memory.lines_mut()[70_000][3] = 9;
+        let mut next = Some(0);
+        while let Some(start) = next {
+            next = memory.moved_to_huge_pages(start);
+        }
+        let written: Vec<usize> = (0..100_000).filter(|&number| memory.lines()[number] != [0; WORDS]).collect();
+        assert_eq!((written, memory.lines()[70_000]), (vec![70_000], [0, 0, 0, 9, 0, 0, 0, 0]));
+    }
+
+    #[test]
+    fn lines_and_bytes_are_the_same() {
+        let mut memory = Memory::new(2);
+        memory.lines_mut()[1][0] = 0x0102;
+        assert_eq!((memory.bytes().len(), &memory.bytes()[63..67]), (128, &[0, 2, 1, 0][..]));
+        memory.bytes_mut()[127] = 0x80;
+        assert_eq!(memory.lines()[1][7], 1 << 63);
+        assert_eq!(Memory::new(0).lines(), [[0; WORDS]]);
+    }
+}
