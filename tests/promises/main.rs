@@ -16,6 +16,7 @@ mod golden;
 mod hostile;
 mod html;
 mod imatch;
+mod kafka;
 mod lexicons;
 mod limits;
 mod made;

@@ -4,6 +4,7 @@
 
 mod embedded;
 mod faults;
+mod kafka;
 mod oracle;
 mod poison;
 mod seats;
