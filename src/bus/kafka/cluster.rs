@@ -57,10 +57,7 @@ impl Cluster {
     pub(super) fn unreachable(&self, why: &str) -> BusError {
         match self.said.refused() {
             Some(why) => BusError::Refused { bus: self.name(), why },
-            None => BusError::Unreachable {
-                bus: self.name(),
-                why: self.said.last().unwrap_or_else(|| why.to_owned()),
-            },
+            None => BusError::Unreachable { bus: self.name(), why: self.said.last().unwrap_or_else(|| why.to_owned()) },
         }
     }
 
@@ -138,14 +135,12 @@ impl Cluster {
         let begun = Instant::now();
         let Partition { topic, number } = partition;
         loop {
-            let asked = self.ask(|asking| {
-                match asking.fetch_watermarks(topic, *number, ASK_EACH) {
-                    Ok(found) => Ok(Some(found)),
-                    Err(KafkaError::MetadataFetch(
-                        Code::UnknownTopic | Code::UnknownTopicOrPartition | Code::UnknownPartition,
-                    )) => Ok(None),
-                    Err(error) => Err(error),
-                }
+            let asked = self.ask(|asking| match asking.fetch_watermarks(topic, *number, ASK_EACH) {
+                Ok(found) => Ok(Some(found)),
+                Err(KafkaError::MetadataFetch(
+                    Code::UnknownTopic | Code::UnknownTopicOrPartition | Code::UnknownPartition,
+                )) => Ok(None),
+                Err(error) => Err(error),
             })?;
             if let Some((begin, end)) = asked {
                 return Ok(Extent { begin, end });

@@ -160,9 +160,8 @@ impl Member for TopicMember {
             return Err(error);
         }
         loop {
-            let is_ours = |partition: &Partition| {
-                self.reached.contains_key(partition) && self.consumer.context().has(partition)
-            };
+            let is_ours =
+                |partition: &Partition| self.reached.contains_key(partition) && self.consumer.context().has(partition);
             if self.is_upset || self.is_doubtful() || !consumed.0.keys().all(is_ours) {
                 self.rewind()?;
                 return Ok(false);

@@ -15,10 +15,14 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 use rdkafka::message::{DeliveryResult, Header, Message, OwnedHeaders};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer, ProducerContext};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Waiting goes in steps of this: librdkafka's own wait is a hundred times as long.
-const STEP: Duration = Duration::from_millis(1);
+/// Waiting goes in steps of this, asleep: rdkafka's own waits are either a hundred times as long or spin for their last
+/// millisecond.
+const STEP: Duration = Duration::from_micros(500);
+/// Reports that are taken in between two steps; each may be on many records.
+const N_REPORTS: usize = 8;
 /// So often whoever waits is asked whether to go on.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
@@ -129,13 +133,14 @@ impl Outbox {
             while let Err((error, _)) = self.producer.send(based(record, index)) {
                 match error.rdkafka_error_code().unwrap_or(Code::Fail) {
                     // Room comes with what lands.
-                    Code::QueueFull => self.producer.poll(STEP),
+                    Code::QueueFull => self.step(),
                     code => return Err(Unsent::Undelivered(Undelivered { index, code })),
                 }
                 going_on()?;
             }
         }
-        while self.producer.flush(STEP).is_err() {
+        while self.producer.flush(Duration::ZERO).is_err() {
+            self.step();
             going_on()?;
         }
         let mut landed = self.producer.context().landed();
@@ -148,6 +153,12 @@ impl Outbox {
             (Partition::new(record.topic.clone(), number), offset)
         };
         Ok(places.map(place).collect())
+    }
+
+    /// Takes in what has become of records, and waits a little for more.
+    pub(super) fn step(&self) {
+        (0..N_REPORTS).for_each(|_| self.producer.poll(Duration::ZERO));
+        sleep(STEP);
     }
 
     /// What has made the producer useless, if anything has.

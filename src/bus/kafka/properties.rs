@@ -37,6 +37,9 @@ const OURS: &[(&str, &str)] = &[
 /// The codecs with which somebody's records may be written.
 const CODECS: [&str; 4] = ["gzip", "snappy", "lz4", "zstd"];
 
+/// Who feeds waits so long for a broker that is away.
+const FEED_TIMEOUT_MS: &str = "60000";
+
 /// What every client is made with.
 #[derive(Clone)]
 pub(super) struct Properties {
@@ -154,7 +157,7 @@ impl Properties {
     /// For a client that appends.
     pub(super) fn feeder(&self) -> ClientConfig {
         let mut config = self.producer();
-        set_missing(&mut config, "message.timeout.ms", &self.transaction_timeout_ms.to_string());
+        set_missing(&mut config, "message.timeout.ms", FEED_TIMEOUT_MS);
         config
     }
 

@@ -79,7 +79,12 @@ impl TopicReader {
             // The topic was made again, and is being read from its beginning.
             let Record { partition, .. } = record;
             let extent = self.cluster.extent(&partition)?;
-            return Err(BusError::Gone { wanted: *next, partition, begin: extent.begin, end: extent.end.min(*next - 1) });
+            return Err(BusError::Gone {
+                wanted: *next,
+                partition,
+                begin: extent.begin,
+                end: extent.end.min(*next - 1),
+            });
         }
         *next = record.offset + 1;
         self.away_since = None;

@@ -134,7 +134,9 @@ fn looked_up(cluster: &Arc<Cluster>, partition: &Partition, next: i64, wanted: &
         }
         for record in records {
             found = match found {
-                Found::Nothing if record.value == wanted.value && record.key == wanted.key => Found::Ours(record.offset),
+                Found::Nothing if record.value == wanted.value && record.key == wanted.key => {
+                    Found::Ours(record.offset)
+                }
                 _ => Found::Others,
             };
         }

@@ -52,7 +52,9 @@ pub(super) fn prepare(cluster: &Cluster) -> Result<(), BusError> {
             // It is looked for a little longer.
             None => drop(cluster.n_partitions(name)?),
             Some(n) if matches!(kept, Kept::ForEver) && n != 1 => {
-                return Err(BusError::Settings(format!("topics.journal: `{name}` has {n} partitions, and must have 1")));
+                return Err(BusError::Settings(format!(
+                    "topics.journal: `{name}` has {n} partitions, and must have 1"
+                )));
             }
             Some(_) => {}
         }
@@ -83,7 +85,9 @@ fn create(cluster: &Cluster, missing: &[(&str, i32, Kept)]) -> Result<(), BusErr
         match kept {
             Kept::ForTheirTime => topic.set("cleanup.policy", "delete").set("retention.ms", &retention_ms),
             Kept::ByKey => topic.set("cleanup.policy", "compact"),
-            Kept::ForEver => topic.set("cleanup.policy", "delete").set("retention.ms", "-1").set("retention.bytes", "-1"),
+            Kept::ForEver => {
+                topic.set("cleanup.policy", "delete").set("retention.ms", "-1").set("retention.bytes", "-1")
+            }
         }
     });
     let new: Vec<NewTopic<'_>> = new.collect();
@@ -100,7 +104,9 @@ fn create(cluster: &Cluster, missing: &[(&str, i32, Kept)]) -> Result<(), BusErr
                         "{refused} (topics.replication is {}, and there are fewer brokers)",
                         topics.replication
                     )),
-                    (Code::InvalidTopic | Code::PolicyViolation | Code::InvalidConfig, _) => BusError::Settings(refused),
+                    (Code::InvalidTopic | Code::PolicyViolation | Code::InvalidConfig, _) => {
+                        BusError::Settings(refused)
+                    }
                     (_, Meaning::Refused) => BusError::Refused { bus: cluster.name(), why: refused },
                     (_, Meaning::Unreachable) => cluster.unreachable(&refused),
                     _ => BusError::Broken(refused),

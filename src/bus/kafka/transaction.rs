@@ -23,7 +23,6 @@ use std::time::{Duration, Instant};
 const CALL: Duration = Duration::from_millis(1000);
 /// An abort has callbacks to wait for that come only between its calls.
 const ABORT_CALL: Duration = Duration::from_millis(50);
-const STEP: Duration = Duration::from_millis(5);
 
 /// Why nothing was published, or may not have been.
 #[derive(Debug)]
@@ -69,7 +68,7 @@ impl Transactions {
                 }
                 Err(error) => error,
             };
-            outbox.producer.poll(Duration::ZERO);
+            outbox.step();
             let KafkaError::Transaction(call) = &error else { return Err(cluster.error(&error)) };
             if !call.is_retriable() || cluster.said.refused().is_some() {
                 return Err(cluster.error(&error));
@@ -127,7 +126,7 @@ impl Transactions {
                 Ok(()) => return Ok(()),
                 Err(error) => error,
             };
-            self.outbox.producer.poll(STEP);
+            self.outbox.step();
             match &error {
                 KafkaError::Transaction(call) if call.is_retriable() && !call.txn_requires_abort() => {}
                 KafkaError::Flush(_) => {}
@@ -168,7 +167,7 @@ impl Transactions {
                 Err(error) => error,
             };
             // Reports on what was dropped are waited for, and come only here.
-            self.outbox.producer.poll(STEP);
+            self.outbox.step();
             if let Some((cause, why)) = self.outbox.fatal() {
                 return Err(if cause == Meaning::Fenced { Failed::Fenced(None) } else { Failed::Broken(why, None) });
             }

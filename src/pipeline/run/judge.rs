@@ -366,7 +366,7 @@ fn read(instance: &Instance, mut positions: Positions, belt: &mut Belt<Record>) 
             }
             Err(error) => return Err(error.into()),
         };
-        if !records.is_empty() {
+        if !records.is_empty() || !reader.is_at_end() {
             active = Instant::now();
         }
         for record in records {

@@ -75,7 +75,7 @@ pub(crate) fn ground_at(brokers: &str) -> Ground {
     settings.kafka.brokers = brokers.to_owned();
     // The least that brokers allow by default.
     settings.kafka.session_timeout_ms = 6000;
-    settings.kafka.transaction_timeout_ms = 10_000;
+    settings.kafka.transaction_timeout_ms = 20_000;
     let unique = format!("{:016x}", getrandom::u64().unwrap());
     settings.bus.store = format!("store-{unique}");
     let topics = &mut settings.topics;
