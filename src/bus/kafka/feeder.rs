@@ -4,6 +4,7 @@ use super::cluster::Cluster;
 use super::errors::{Meaning, meaning};
 use super::outbox::{Outbox, Undelivered, Unsent, refused_size, too_large};
 use crate::bus::{BusError, Feeder, Outgoing, Partition};
+use rdkafka::error::RDKafkaErrorCode as Code;
 use std::sync::Arc;
 
 /// Appends records.
@@ -44,6 +45,11 @@ impl Feeder for TopicFeeder {
                 Meaning::NoTopic => BusError::NoTopic { topic: records[index].topic.to_string() },
                 Meaning::Refused => BusError::Refused { bus: cluster.name(), why: code.to_string() },
                 Meaning::Unreachable => cluster.unreachable(&code.to_string()),
+                _ if code == Code::InvalidRecord && records[index].key.is_none() => BusError::Broken(format!(
+                    "{}: a record without a key was not taken: a compacted topic such as `{}` wants keys",
+                    cluster.name(),
+                    records[index].topic
+                )),
                 _ => BusError::Broken(format!("{}: a record was not taken: {code}", cluster.name())),
             }),
             Err(Unsent::Unwanted) => Err(BusError::Broken("the feeder was not waited for".into())),

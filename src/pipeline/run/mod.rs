@@ -161,7 +161,7 @@ impl Instance {
 
     /// Runs until asked to stop.
     pub fn run(&self) -> anyhow::Result<()> {
-        self.bus.prepare()?;
+        self.prepare()?;
         self.snapshots.sweep()?;
         let mut trouble = Trouble::default();
         while !self.is_stopping() {
@@ -179,6 +179,21 @@ impl Instance {
         }
         self.enter(Phase::Stopping);
         Ok(())
+    }
+
+    /// Makes the topics; a bus that cannot be reached yet is waited for.
+    fn prepare(&self) -> Result<(), BusError> {
+        let mut trouble = Trouble::default();
+        loop {
+            match self.bus.prepare() {
+                Err(error @ BusError::Unreachable { .. }) if !self.is_stopping() => {
+                    let pause = trouble.pause();
+                    error!(seconds = pause.as_secs(), "waiting for the bus: {error}");
+                    self.sleep(pause);
+                }
+                prepared => return prepared,
+            }
+        }
     }
 
     /// Restores, follows, and judges while the seat is ours.

@@ -4,6 +4,9 @@
 //! on one from `scripts/kafka`.
 
 use crate::bus::Ground;
+use rdkafka::ClientConfig;
+use rdkafka::admin::AdminClient;
+use rdkafka::client::DefaultClientContext;
 use seamripper::config::{BusKind, Settings};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -92,4 +95,10 @@ pub(crate) fn ground_at(brokers: &str) -> Ground {
         *name = format!("{name}-{unique}");
     }
     Ground { settings, silence: Duration::from_secs(8), folder }
+}
+
+/// What an administrator does on a ground's cluster.
+pub(crate) fn administered<T>(ground: &Ground, what: impl AsyncFnOnce(&AdminClient<DefaultClientContext>) -> T) -> T {
+    let admin = ClientConfig::new().set("bootstrap.servers", &ground.settings.kafka.brokers).create().unwrap();
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(what(&admin))
 }
