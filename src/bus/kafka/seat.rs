@@ -7,7 +7,7 @@
 //! # Invariants
 //! - A newcomer leaves the seat where it is. (`one_candidate_has_the_seat`)
 //! - A silent holder is shut out, and publishes nothing. (`a_silent_holder_is_shut_out`)
-//! - Nothing is published twice, whatever is aborted or unknown. (`injected_aborts_repeat_nothing`,
+//! - Nothing is published twice, whatever is aborted or unknown. (`injected_aborts_are_sent_again`,
 //!   `a_commit_of_unknown_outcome_is_looked_up`)
 
 use super::cluster::Cluster;

@@ -4,7 +4,7 @@
 //! producer. Here they become what the holder of a seat or a signer has to do next ([`Failed`]).
 //!
 //! # Invariants
-//! - What is aborted is never seen by readers, and is sent again by whoever has it. (`injected_aborts_repeat_nothing`)
+//! - What is aborted is never seen by readers, and is sent again by whoever has it. (`injected_aborts_are_sent_again`)
 //! - A commit of unknown outcome is said to be one. (`a_commit_of_unknown_outcome_is_looked_up`)
 
 use super::cluster::Cluster;
