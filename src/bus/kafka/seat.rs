@@ -207,19 +207,14 @@ impl Seat for TopicSeat {
                     self.taken = None;
                     return Err(BusError::Fenced);
                 }
-                Err(Failed::Fenced(Some(_))) => {
-                    // Whoever came after us has settled it.
+                Err(Failed::Fenced(Some(_)) | Failed::Unwanted(Some(_))) => {
+                    // Whoever comes after us settles it, and has if the journal shows it.
                     let next = taken.next;
                     self.taken = None;
                     match looked_up(&self.cluster, &self.journal, next, journal)? {
                         Found::Ours(offset) => return Ok(offset),
                         Found::Nothing | Found::Others => return Err(BusError::Fenced),
                     }
-                }
-                Err(Failed::Unwanted(Some(_))) => {
-                    self.taken = None;
-                    let why = "the seat was lost while a commit was under way";
-                    return Err(BusError::Broken(format!("{}: {why}", self.cluster.name())));
                 }
                 Err(Failed::Moved) => ("the group has changed".to_owned(), None),
                 Err(Failed::Broken(why, asked)) => (why, asked),
