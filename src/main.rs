@@ -1,6 +1,7 @@
 //! Arguments and exit code; everything else is in the library.
 
 use clap::Parser;
+use seamripper::bus::BusError;
 use seamripper::command::output::{ERROR, tell};
 use seamripper::command::{Arguments, Ending, run};
 use seamripper::config::Problems;
@@ -15,7 +16,13 @@ fn main() -> ExitCode {
         Ok(Ending::SomeFailed) => ExitCode::FAILURE,
         Err(error) => {
             tell(format_args!("{ERROR}: {error:#}"));
-            ExitCode::from(if error.is::<Problems>() { 2 } else { 1 })
+            ExitCode::from(if is_configuration(&error) { 2 } else { 1 })
         }
     }
+}
+
+/// Whether there is no use in trying again with the same settings.
+fn is_configuration(error: &anyhow::Error) -> bool {
+    let bus = error.downcast_ref::<BusError>();
+    error.is::<Problems>() || matches!(bus, Some(BusError::Settings(_) | BusError::Refused { .. }))
 }

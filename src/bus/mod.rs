@@ -84,6 +84,12 @@ pub trait Reader: Send {
 
     /// From now on it is again, with nothing left out.
     fn resume(&mut self, partition: &Partition) -> Result<(), BusError>;
+
+    /// Whether a poll that returns nothing means that there is nothing: a reader may need a while until its first record, and
+    /// the end of a partition may lie behind marks that are no records.
+    fn is_at_end(&self) -> bool {
+        true
+    }
 }
 
 /// Appends records.

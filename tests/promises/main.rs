@@ -18,6 +18,7 @@ mod html;
 mod http;
 mod imatch;
 mod ingest_command;
+mod kafka;
 mod lexicons;
 mod limits;
 mod made;

@@ -251,22 +251,22 @@ impl<'a> Finder<'a> {
             let _taker_is_there = belt.flush();
             match until {
                 // Behind the last record there may be marks that are no records.
-                Until::End if self.journal >= end || silent >= 10 => return self.stopped(),
+                Until::End if self.journal >= end || silent > 0 && reader.is_at_end() => return self.stopped(),
                 Until::End => {}
-                Until::Seated => self.stand(end, silent)?,
+                Until::Seated => self.stand(self.journal >= end || silent > 0 && reader.is_at_end())?,
             }
         }
     }
 
     /// Stands for the seat, once there is nothing more to catch up with, and takes it when it is given.
-    fn stand(&mut self, end: i64, silent: u32) -> anyhow::Result<()> {
+    fn stand(&mut self, has_caught_up: bool) -> anyhow::Result<()> {
         if self.own.is_some() {
             return Ok(());
         }
         let Instance { bus, .. } = self.instance;
         let seat = match &mut self.seat {
             Some(seat) => seat,
-            none if self.journal >= end || silent > 0 => {
+            none if has_caught_up => {
                 self.instance.enter(Phase::Standby);
                 none.insert(bus.seat()?)
             }

@@ -364,7 +364,7 @@ fn read(instance: &Instance, mut positions: Positions, belt: &mut Belt<Record>) 
             }
             Err(error) => return Err(error.into()),
         };
-        let is_idle = records.is_empty();
+        let is_idle = records.is_empty() && reader.is_at_end();
         for record in records {
             positions.pass(&record.partition, record.offset);
             if belt.put(record).is_break() {

@@ -167,7 +167,7 @@ impl Instance {
         self.snapshots.sweep()?;
         let mut trouble = Trouble::default();
         while !self.is_stopping() {
-            let prepared = self.bus.prepare().map_err(anyhow::Error::from);
+            let prepared = self.prepare().map_err(anyhow::Error::from);
             match prepared.and_then(|()| self.turn_of_duty(&mut trouble)) {
                 Ok(Duty::Done) => break,
                 Ok(Duty::Again) => {}
@@ -182,6 +182,21 @@ impl Instance {
         }
         self.enter(Phase::Stopping);
         Ok(())
+    }
+
+    /// Makes the topics; a bus that cannot be reached yet is waited for.
+    fn prepare(&self) -> Result<(), BusError> {
+        let mut trouble = Trouble::default();
+        loop {
+            match self.bus.prepare() {
+                Err(error @ BusError::Unreachable { .. }) if !self.is_stopping() => {
+                    let pause = trouble.pause();
+                    error!(seconds = pause.as_secs(), "waiting for the bus: {error}");
+                    self.sleep(pause);
+                }
+                prepared => return prepared,
+            }
+        }
     }
 
     /// Restores, follows, and judges while the seat is ours.

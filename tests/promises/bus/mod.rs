@@ -4,6 +4,7 @@
 //! while to settle. So it waits for what must come, for [`PATIENCE`] at most, and looks a little longer for what must not.
 
 pub(crate) mod embedded;
+mod kafka;
 mod members;
 mod records;
 mod seats;

@@ -4,6 +4,7 @@
 
 mod embedded;
 mod faults;
+mod kafka;
 mod oracle;
 mod poison;
 mod roles;
@@ -106,7 +107,7 @@ pub(crate) fn records(bus: &dyn Bus, topic: &str) -> Vec<Record> {
     let mut records = Vec::new();
     loop {
         let more = reader.poll(10_000, usize::MAX, Duration::from_millis(1500)).unwrap();
-        if more.is_empty() {
+        if more.is_empty() && reader.is_at_end() {
             return records;
         }
         records.extend(more);

@@ -88,7 +88,8 @@ pub(super) fn verdicts_are_those_of_the_naive_fold(ground: &Ground) {
         let json = format!(
             r#"{{"target":{{"domain":"site3.example"}},"label":"{label}","by":"me","why":"","at":"2026-01-31T12:00:00Z"}}"#
         );
-        Outgoing { value: Some(json.into_bytes()), ..Outgoing::to(ground.settings.topics.labels.as_str()) }
+        let key = Some(label.as_bytes().to_vec());
+        Outgoing { key, value: Some(json.into_bytes()), ..Outgoing::to(ground.settings.topics.labels.as_str()) }
     });
     let (first, second) = all.split_at(n / 2);
     feeder.append(first.to_vec()).unwrap();
@@ -123,7 +124,11 @@ pub(super) fn labels_and_forgetting_hold_from_the_next_batch_on(ground: &Ground)
         let key = Some(format!("http://{id}.example/").into_bytes());
         Outgoing { key, value: Some(html.into_bytes()), ..Outgoing::to(topics.pages.as_str()) }
     };
-    let label = |json: &str| Outgoing { value: Some(json.as_bytes().to_vec()), ..Outgoing::to(topics.labels.as_str()) };
+    // A compacted topic wants keys.
+    let label = |json: &str| {
+        let bytes = Some(json.as_bytes().to_vec());
+        Outgoing { key: bytes.clone(), value: bytes, ..Outgoing::to(topics.labels.as_str()) }
+    };
     let (one, two) = ("the first of two long texts about rivers and boats", "quite another one on stones and hills");
     feeder.append(vec![page("a", one), page("b", two)]).unwrap();
     drain(ground);

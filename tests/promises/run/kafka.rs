@@ -1,0 +1,149 @@
+//! On Kafka, whose brokers stop, die and come back.
+
+use super::{Process, audited, hasty, inputs, n_judged, promises, scaled, verdicts};
+use crate::bus::Ground;
+use crate::kafka::{Cluster, ground_at};
+use seamripper::bus::Bus;
+use seamripper::config::Secret;
+use std::time::{Duration, Instant};
+
+fn ground() -> Ground {
+    hasty(crate::kafka::ground())
+}
+
+promises!(ground);
+
+/// A cluster of one's own is gone with its test.
+struct Own(Cluster);
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        self.0.script(&["down"]);
+    }
+}
+
+/// What the process holds, in bytes.
+fn resident_bytes(process: &Process) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() << 10
+}
+
+/// Feeds `n` documents.
+fn feed(bus: &dyn Bus, ground: &Ground, seed: u64, n: usize) {
+    let mut feeder = bus.feeder().unwrap();
+    for some in inputs(ground, seed, n).chunks(50) {
+        feeder.append(some.to_vec()).unwrap();
+    }
+}
+
+/// Waits until `n` are judged.
+fn judged(bus: &dyn Bus, ground: &Ground, n: usize) {
+    let begun = Instant::now();
+    while n_judged(&verdicts(bus, ground)) < n {
+        assert!(begun.elapsed() < super::PATIENCE, "only {} of {n}", n_judged(&verdicts(bus, ground)));
+    }
+}
+
+/// The broker is away for longer than a session, with work under way: it is waited for, and nothing is lost or repeated.
+#[test]
+fn a_broker_that_stops_is_waited_for() {
+    let own = Own(Cluster::up("kafka-stopped", 1));
+    let ground = hasty(own.0.ground());
+    let (bus, n) = (ground.prepared(), scaled(300, 3000));
+    let process = Process::start(&ground, &["run"], None);
+    process.says("seat taken");
+    feed(&*bus, &ground, 31, n);
+    own.0.script(&["stop"]);
+    let before = resident_bytes(&process);
+    std::thread::sleep(Duration::from_secs(scaled(9, 30) as u64));
+    own.0.script(&["start"]);
+    let begun = Instant::now();
+    feed(&*bus, &ground, 32, n);
+    judged(&*bus, &ground, 2 * n);
+    let after = resident_bytes(&process);
+    println!(
+        "a broker was away: all judged {:?} after it was back; resident {before} then {after} bytes",
+        begun.elapsed()
+    );
+    assert!(after < before + (256 << 20), "{after} bytes, and {before} before");
+    process.signal("TERM");
+    let mut process = process;
+    assert!(process.ended().success(), "{}", process.log());
+    audited(&ground, 2 * n);
+}
+
+/// One of three brokers dies while documents come in, and comes back.
+#[test]
+fn one_of_three_brokers_may_die() {
+    let own = Own(Cluster::up("kafka-three", 3));
+    let mut ground = hasty(own.0.ground());
+    ground.settings.topics.replication = 3;
+    let (bus, n) = (ground.prepared(), scaled(300, 3000));
+    let process = Process::start(&ground, &["run"], None);
+    process.says("seat taken");
+    feed(&*bus, &ground, 33, n);
+    let begun = Instant::now();
+    own.0.script(&["kill", "2"]);
+    feed(&*bus, &ground, 34, n);
+    judged(&*bus, &ground, 2 * n);
+    println!("one of three brokers died: all judged {:?} later", begun.elapsed());
+    own.0.script(&["start", "2"]);
+    feed(&*bus, &ground, 35, n);
+    judged(&*bus, &ground, 3 * n);
+    process.signal("TERM");
+    let mut process = process;
+    assert!(process.ended().success(), "{}", process.log());
+    audited(&ground, 3 * n);
+}
+
+#[test]
+fn a_broker_that_is_not_there_yet_is_waited_for() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let ground = hasty(ground_at(&format!("127.0.0.1:{port}")));
+    let mut process = Process::start(&ground, &["run"], None);
+    process.says("waiting for the bus");
+    let log = process.log();
+    assert!(log.contains(&format!("kafka at 127.0.0.1:{port} cannot be reached")), "{log}");
+    process.kill();
+}
+
+#[test]
+fn a_missing_topic_is_named_and_ends_it() {
+    let mut ground = ground();
+    ground.prepared();
+    ground.settings.topics.create = false;
+    ground.settings.topics.labels += "-missing";
+    let mut process = Process::start(&ground, &["run"], None);
+    assert_eq!(process.ended().code(), Some(1));
+    let (log, topic) = (process.log(), &ground.settings.topics.labels);
+    assert!(log.contains(&format!("there is no topic `{topic}` (topics.create")), "{log}");
+}
+
+#[test]
+fn wrong_settings_are_configuration() {
+    let address = Cluster::shared().address("bootstrap.sasl_plaintext");
+    let cases: [(&[(&str, &str)], &str); 3] = [
+        (&[("no.such.property", "hunter2")], "kafka.properties.no.such.property"),
+        (&[("sasl.password", "file:/no/such/file")], "/no/such/file"),
+        (
+            &[
+                ("security.protocol", "SASL_PLAINTEXT"),
+                ("sasl.mechanism", "PLAIN"),
+                ("sasl.username", "alice"),
+                ("sasl.password", "hunter2"),
+            ],
+            "refuses the credentials",
+        ),
+    ];
+    for (properties, said) in cases {
+        let mut ground = hasty(ground_at(&address));
+        for (name, value) in properties {
+            ground.settings.kafka.properties.insert((*name).to_owned(), Secret::new(*value));
+        }
+        let mut process = Process::start(&ground, &["run"], None);
+        assert_eq!(process.ended().code(), Some(2), "{}", process.log());
+        let log = process.log();
+        assert!(log.contains(said) && !log.contains("hunter2"), "{log}");
+    }
+}
