@@ -1,8 +1,9 @@
 //! Seamripper tells mirrors, quilts and template pages in a stream of web pages and e-mails.
 //!
-//! A record comes out of a [`corpus`] of files, becomes a [`document`], is cut into [`text`] and signed ([`signature`]);
+//! A record comes from a [`bus`], or out of a [`corpus`] of files, becomes a [`document`], is cut into [`text`] and signed ([`signature`]);
 //! the [`store`] says which earlier documents share its keys, and [`verdict`] what that means. [`pipeline`] joins the steps
-//! and is the place to start reading; [`command`] is what a user can ask for, and [`config`] what can be set.
+//! and is the place to start reading; [`http`] is how others talk to a run, [`command`] what a user can ask for, and [`config`]
+//! what can be set.
 
 pub mod bus;
 pub mod command;
