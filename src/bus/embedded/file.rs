@@ -91,11 +91,11 @@ impl File {
                 "its last {n_lost} commits are missing; delete bus.tail beside it to go on without them"
             )));
         }
-        for (name, topic) in schema::topics(self, &transaction)? {
+        for topic in schema::topics(self, &transaction)? {
             for number in 0..topic.n_partitions {
                 self.counter(&transaction, &topic, number)?;
             }
-            self.known().insert(name, topic);
+            self.known().insert(topic.name.clone(), topic);
         }
         Ok(())
     }
@@ -196,7 +196,7 @@ impl File {
         // Another process may have made it since.
         let topics = schema::topics(self, connection)?;
         let mut known = self.known();
-        known.extend(topics);
+        known.extend(topics.into_iter().map(|topic| (topic.name.clone(), topic)));
         known.get(name).cloned().ok_or_else(|| BusError::NoTopic { topic: name.into() })
     }
 

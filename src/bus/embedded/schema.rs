@@ -115,7 +115,7 @@ pub(super) fn lay_out(file: &File, connection: &mut Connection) -> Result<(), Bu
 }
 
 /// All topics. That none is missing and none was changed is seen by a digest.
-pub(super) fn topics(file: &File, connection: &Connection) -> Result<Vec<(Arc<str>, Arc<Topic>)>, BusError> {
+pub(super) fn topics(file: &File, connection: &Connection) -> Result<Vec<Arc<Topic>>, BusError> {
     let moment = file.moment(connection)?;
     let mut topics: Vec<Topic> = Vec::new();
     let mut list = || -> rusqlite::Result<()> {
@@ -131,7 +131,7 @@ pub(super) fn topics(file: &File, connection: &Connection) -> Result<Vec<(Arc<st
         return Err(file.damage("the list of its topics fails its checksum".into()));
     }
     drop(moment);
-    Ok(topics.into_iter().map(|topic| (topic.name.clone(), Arc::new(topic))).collect())
+    Ok(topics.into_iter().map(Arc::new).collect())
 }
 
 fn digest(topics: &[Topic]) -> i64 {
@@ -167,7 +167,7 @@ pub(super) fn prepare(file: &File) -> Result<(), BusError> {
 fn make(file: &File, transaction: &Transaction<'_>, name: &str, n_partitions: i32) -> Result<(), BusError> {
     let error = |error| file.error(error);
     let present = topics(file, transaction)?;
-    if present.iter().any(|(other, _)| **other == *name) {
+    if present.iter().any(|other| *other.name == *name) {
         return Ok(());
     }
     let id = present.len() as i64 + 1;
@@ -186,7 +186,7 @@ fn make(file: &File, transaction: &Transaction<'_>, name: &str, n_partitions: i3
     for number in 0..n_partitions {
         file.set_counter(transaction, &topic, number, Counter { begin: 0, next: 0 })?;
     }
-    let mut all: Vec<Topic> = present.iter().map(|(_, t)| Topic::new(t.id, &t.name, t.n_partitions)).collect();
+    let mut all: Vec<Topic> = present.iter().map(|t| Topic::new(t.id, &t.name, t.n_partitions)).collect();
     all.push(topic);
     file.set_meta(transaction, TOPICS, digest(&all))
 }
@@ -194,7 +194,7 @@ fn make(file: &File, transaction: &Transaction<'_>, name: &str, n_partitions: i3
 /// The verdicts as a view: one row per event, the last of an `id` holds. `class` is empty for what could not be judged.
 fn show_verdicts(file: &File, transaction: &Transaction<'_>) -> Result<(), BusError> {
     let topics = topics(file, transaction)?;
-    let Some((_, topic)) = topics.iter().find(|(name, _)| **name == *file.names.verdicts) else { return Ok(()) };
+    let Some(topic) = topics.iter().find(|topic| *topic.name == *file.names.verdicts) else { return Ok(()) };
     let view = format!(
         "CREATE VIEW verdict AS
         SELECT event ->> '$.id' AS id, event ->> '$.kind' AS kind, event ->> '$.url' AS url,

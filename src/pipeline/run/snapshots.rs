@@ -25,6 +25,8 @@ use tracing::{info, warn};
 
 /// How the names end.
 pub const ENDING: &str = ".snapshot";
+/// A part that nobody has written to for so long is nobody's.
+const PART_AGE: Duration = Duration::from_secs(600);
 /// The section that holds [`Facts`].
 const FACTS: &str = "run";
 
@@ -155,11 +157,15 @@ impl Snapshots {
         Ok(kept)
     }
 
-    /// Removes what instances that were cut off have left half written.
+    /// Removes what instances that were cut off have left half written. Others may be writing theirs just now.
     pub fn sweep(&self) -> anyhow::Result<()> {
         for entry in fs::read_dir(&self.folder)? {
-            let path = entry?.path();
-            if path.extension().is_some_and(|ending| ending == "part") {
+            let entry = entry?;
+            let path = entry.path();
+            // One that has gone meanwhile has been put in place.
+            let Ok(modified) = entry.metadata().and_then(|metadata| metadata.modified()) else { continue };
+            let age = modified.elapsed().unwrap_or_default();
+            if path.extension().is_some_and(|ending| ending == "part") && age > PART_AGE {
                 fs::remove_file(&path)?;
             }
         }
@@ -176,10 +182,14 @@ impl Snapshots {
         let Some(journal) = journal else { bail!("`{}` is no name of a snapshot", name.escape_debug()) };
         let path = self.folder.join(format!(".{journal}.{}.part", std::process::id()));
         let mut file = private(&path)?;
-        std::io::copy(&mut answer.body_mut().as_reader(), &mut file)?;
-        file.sync_all()?;
-        fs::rename(&path, self.folder.join(format!("{journal:020}{ENDING}")))?;
-        Ok(())
+        let kept = std::io::copy(&mut answer.body_mut().as_reader(), &mut file)
+            .and_then(|_| file.sync_all())
+            .and_then(|()| fs::rename(&path, self.folder.join(format!("{journal:020}{ENDING}"))));
+        if kept.is_err() {
+            // What is left of it is swept away later, if not now.
+            let _removed = fs::remove_file(&path);
+        }
+        Ok(kept?)
     }
 }
 
@@ -342,7 +352,11 @@ mod tests {
         assert_eq!((ground.snapshots.kept().unwrap(), newest(&ground)), (vec![], None));
         // Cut off here, the next start finds the part and sweeps it away.
         let parts = || fs::read_dir(ground.snapshots.folder()).unwrap().count();
-        assert_eq!(parts(), 1);
+        ground.snapshots.sweep().unwrap();
+        assert_eq!(parts(), 1, "another instance may be writing it");
+        let part = fs::read_dir(ground.snapshots.folder()).unwrap().next().unwrap().unwrap().path();
+        let long_ago = std::time::SystemTime::now() - 2 * PART_AGE;
+        File::options().write(true).open(part).unwrap().set_modified(long_ago).unwrap();
         ground.snapshots.sweep().unwrap();
         assert_eq!(parts(), 0);
         // Given up, it leaves nothing behind, and the next one is good and of its own moment.

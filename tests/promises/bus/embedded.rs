@@ -194,7 +194,7 @@ fn two_copies(ground: &Ground) -> [PathBuf; 2] {
             let headers = vec![("url".into(), vec![7; n % 40])];
             Outgoing {
                 headers,
-                ..outgoing(if n % 3 == 0 { "emails" } else { "pages" }, n as i32 % 4, "key", &value(n))
+                ..outgoing(if n.is_multiple_of(3) { "emails" } else { "pages" }, n as i32 % 4, "key", &value(n))
             }
         };
         bus.feeder().unwrap().append((0..48).map(record).collect()).unwrap();

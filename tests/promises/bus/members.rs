@@ -44,7 +44,7 @@ impl Signer {
 
 /// Feeds numbered records to all partitions of both inputs.
 fn feed(bus: &dyn Bus, topics: &TopicSettings, numbers: std::ops::Range<usize>) {
-    let input = |n: usize| if n % 2 == 0 { &topics.pages } else { &topics.emails };
+    let input = |n: usize| if n.is_multiple_of(2) { &topics.pages } else { &topics.emails };
     let records = numbers.map(|n| outgoing(input(n), (n / 2 % 4) as i32, "", &n.to_string())).collect();
     bus.feeder().unwrap().append(records).unwrap();
 }

@@ -5,7 +5,15 @@ use crate::bus::Ground;
 use crate::made::Dice;
 use std::time::Duration;
 
-/// kill -9 at random moments while documents come in.
+/// kill -9 at random moments while documents come in, of one partition each.
+pub(super) fn killed_with_one_partition_nothing_is_lost_or_repeated(ground: &Ground) {
+    let mut one =
+        Ground { settings: ground.settings.clone(), silence: ground.silence, folder: tempfile::tempdir().unwrap() };
+    one.settings.topics.partitions = 1;
+    killed_at_any_moment_nothing_is_lost_or_repeated(&one);
+}
+
+/// The same, of several.
 pub(super) fn killed_at_any_moment_nothing_is_lost_or_repeated(ground: &Ground) {
     let (n_kills, n) = (scaled(5, 20), scaled(1500, 8000));
     let bus = ground.prepared();

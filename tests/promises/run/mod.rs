@@ -5,6 +5,7 @@
 mod embedded;
 mod faults;
 mod kafka;
+mod memory;
 mod oracle;
 mod poison;
 mod roles;
@@ -39,6 +40,8 @@ macro_rules! promises {
         $crate::run::promises! { $ground:
             oracle::verdicts_are_those_of_the_naive_fold
             oracle::labels_and_forgetting_hold_from_the_next_batch_on
+            oracle::real_documents_are_judged_as_the_naive_fold_judges_them
+            faults::killed_with_one_partition_nothing_is_lost_or_repeated
             faults::killed_at_any_moment_nothing_is_lost_or_repeated
             faults::killed_at_the_worst_moments_nothing_is_lost_or_repeated
             poison::every_malformed_record_is_set_aside_and_the_others_are_judged
@@ -48,6 +51,8 @@ macro_rules! promises {
             seats::a_hung_holder_is_shut_out
             seats::a_newcomer_does_not_take_the_seat
             states::changed_settings_are_an_epoch
+            states::a_store_of_scan_is_a_beginning
+            memory::a_long_run_stays_within_its_memory
             trouble::a_folder_that_cannot_be_written_stops_nothing
             trouble::a_damaged_snapshot_is_refused_and_nothing_is_lost
             trouble::a_lost_state_is_said_and_accepted_by_name

@@ -12,6 +12,7 @@ use seamripper::pipeline::run::outputs::verdict_id;
 use seamripper::pipeline::run::scheme::Scheme;
 use seamripper::verdict::event::Verdict;
 use std::collections::{BTreeMap, HashMap};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// The entries of the journal, those that took a seat left out.
@@ -106,12 +107,53 @@ pub(super) fn verdicts_are_those_of_the_naive_fold(ground: &Ground) {
     let (published, expected) = (verdicts(&*bus, ground), naive(ground));
     assert_eq!(n_judged(&published), n);
     assert_eq!(published.len(), expected.len());
+    let schema = crate::schemas::Schema::named("verdict");
     for (id, verdict) in &published {
         assert_eq!(verdict, &expected[id], "{id}");
+        schema.check(id, &serde_json::to_value(verdict).unwrap());
+    }
+    let schema = crate::schemas::Schema::named("journal");
+    for entry in entries(ground) {
+        schema.check("a journal entry", &serde_json::to_value(&entry).unwrap());
     }
     let labelled = published.values().filter(|verdict| !verdict.labels.is_empty()).count();
     assert!(labelled > 0, "labels were taken in");
     super::audited(ground, n);
+}
+
+/// Real mails and pages, where they are there.
+pub(super) fn real_documents_are_judged_as_the_naive_fold_judges_them(ground: &Ground) {
+    let n_each = scaled(250, 9_000);
+    let mut all = Vec::new();
+    for set in ["mail_spamassassin/mails.tar.zst", "html_generators/pages.jsonl.zst"] {
+        let (folder, file) = set.split_once('/').unwrap();
+        let Some(folder) = crate::data::real(folder) else { continue };
+        let mut some = Vec::new();
+        let options = seamripper::corpus::Options::default();
+        let limits = &ground.settings.limits;
+        seamripper::corpus::read(&[folder.join(file)], &options, limits, &mut |entry| {
+            some.extend(entry.ok().map(|entry| super::input(ground, entry.record)));
+            if some.len() < n_each { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        all.extend(some);
+    }
+    if all.is_empty() {
+        return;
+    }
+    let bus = ground.prepared();
+    let mut feeder = bus.feeder().unwrap();
+    for some in all.chunks(100) {
+        feeder.append(some.to_vec()).unwrap();
+    }
+    drain(ground);
+    let (published, expected) = (verdicts(&*bus, ground), naive(ground));
+    assert_eq!((n_judged(&published), published.len()), (all.len(), expected.len()));
+    let schema = crate::schemas::Schema::named("verdict");
+    for (id, verdict) in &published {
+        assert_eq!(verdict, &expected[id], "{id}");
+        schema.check(id, &serde_json::to_value(verdict).unwrap());
+    }
+    super::audited(ground, all.len());
 }
 
 /// A label is carried by what comes after it, and a forgotten document is nobody's original.

@@ -1,8 +1,9 @@
 //! Settings that change, and states that are written down.
 
 use super::oracle::entries;
-use super::{Process, audited, drain, inputs};
+use super::{Process, audited, command, drain, inputs, n_judged, verdicts};
 use crate::bus::Ground;
+use seamripper::bus::Outgoing;
 use seamripper::pipeline::run::journal::{Origin, What};
 
 /// A changed threshold begins an epoch that goes on with all that was seen; a change that the tables cannot take is refused
@@ -34,4 +35,33 @@ pub(super) fn changed_settings_are_an_epoch(ground: &Ground) {
     let mut accepted = Process::start(&changed, &["run", "--until-idle", "1", "--accept-loss"], None);
     assert!(accepted.ended().success(), "{}", accepted.log());
     drain(&changed);
+}
+
+/// What `scan --store` has seen is known to the run that begins with it, and to whoever follows it.
+pub(super) fn a_store_of_scan_is_a_beginning(ground: &Ground) {
+    let words = "a text about rivers and boats that was scanned long before anything ran on a bus ".repeat(8);
+    let html = format!("<html><body><p>{words}</p></body></html>");
+    let folder = ground.folder.path();
+    std::fs::write(folder.join("old.html"), &html).unwrap();
+    let scanned = command(ground, &["scan", "old.html", "--store", "seen.store", "-o", "old.jsonl"], None).output();
+    let scanned = scanned.unwrap();
+    assert!(scanned.status.success(), "{}", String::from_utf8_lossy(&scanned.stderr));
+    let bus = ground.prepared();
+    let mut feeder = bus.feeder().unwrap();
+    let copy = |id: &str| {
+        let key = Some(format!("http://{id}.example/").into_bytes());
+        Outgoing { key, value: Some(html.clone().into_bytes()), ..Outgoing::to(ground.settings.topics.pages.as_str()) }
+    };
+    feeder.append(vec![copy("a")]).unwrap();
+    let mut first = Process::start(ground, &["run", "--until-idle", "1", "--store", "seen.store"], None);
+    assert!(first.ended().success(), "{}", first.log());
+    feeder.append(vec![copy("b")]).unwrap();
+    let mut second = Process::start(ground, &["run", "--until-idle", "1", "--store", "seen.store"], None);
+    assert!(second.ended().success(), "{}", second.log());
+    assert!(second.log().contains("passed over"), "{}", second.log());
+    let verdicts = verdicts(&*bus, ground);
+    assert_eq!(n_judged(&verdicts), 2);
+    for verdict in verdicts.values() {
+        assert_eq!(verdict.mirror.as_ref().unwrap().of, "old.html", "{verdict:?}");
+    }
 }
