@@ -23,7 +23,7 @@ use crate::document::identity::registered_domain;
 use crate::document::{Document, Kind};
 use crate::text::Text;
 use crate::text::grams::{self, Gram};
-use crate::text::words::{Traits, Words, terms};
+use crate::text::words::{Traits, Words, append_terms};
 use std::sync::Arc;
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
@@ -149,9 +149,9 @@ impl Signer {
     /// The view whose units lie in `self.bytes`, and whose terms are those of `words` (and of `further`).
     fn view(&mut self, words: &Words, wanted: Traits, further: Option<&Words>) -> View {
         self.terms.clear();
-        terms(words, wanted, |term| self.terms.push(term));
+        append_terms(words, wanted, &mut self.terms);
         if let Some(further) = further {
-            terms(further, wanted, |term| self.terms.push(term));
+            append_terms(further, wanted, &mut self.terms);
         }
         let terms = self.distinct.of(&mut self.terms);
         if terms.len() < self.text.terms_min.max(1) {
