@@ -43,7 +43,7 @@ mod weigh;
 
 pub use arrival::{Arrival, Spelled};
 pub use bytes::Damaged;
-pub use card::Card;
+pub use card::{Card, Glance};
 pub use cells::{CELL_BYTES, Cells, Handle};
 pub use cluster::{ClusterState, name as cluster_name};
 pub use clusters::Styled;
@@ -186,6 +186,11 @@ impl Store {
     /// What `of` says of itself.
     pub fn card(&self, of: Ref) -> Option<Card> {
         self.settler.prototypes().card(of)
+    }
+
+    /// The little of [`Store::card`] that is asked of many. `scratch` is reused.
+    pub fn glance<'a>(&self, of: Ref, scratch: &'a mut Vec<u8>) -> Option<Glance<'a>> {
+        self.settler.prototypes().glance(of, scratch)
     }
 
     /// What is known of the document `id`; a hash stands for the id, which in one of many millions of cases is another's.
