@@ -8,6 +8,7 @@
 //! - A resolved link is what the `url` crate makes of it. (`links_resolve_as_the_url_crate_does`,
 //!   `real_hrefs_resolve_as_the_url_crate_does`)
 //! - What is resolved is http or https, has no fragment, and resolves to itself. (`resolved_links_are_normal`)
+//! - [`Links::resolve_distinct`] leaves out no link. (`distinct_links_are_those_of_all_anchors`)
 //! - Neither a base nor an href beyond [`URL_BYTES_MAX`] is followed. (`urls_are_bounded`)
 
 mod resolver;
