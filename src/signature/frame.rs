@@ -47,8 +47,12 @@ impl Frame {
         if n_items < items_min.max(1) as u64 {
             return None;
         }
-        let salted = items.iter().flat_map(|item| (0..weight(item.part)).map(|salt| mix(item.hash, salt)));
-        let minhash = MinHash::of(salted, key)?;
+        // Written down, since they are asked for in every round.
+        let mut salted = Vec::with_capacity(HEAD_WEIGHT as usize * items.len());
+        for item in items {
+            salted.extend((0..weight(item.part)).map(|salt| mix(item.hash, salt)));
+        }
+        let minhash = MinHash::of(salted.iter().copied(), key)?;
         let mut stylesheets: Vec<u64> =
             items.iter().filter(|item| item.part == FramePart::Stylesheet).map(|item| item.hash).collect();
         stylesheets.sort_unstable();

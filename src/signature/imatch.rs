@@ -15,7 +15,7 @@
 //! - The same terms, lexicon, settings and key give the same bits on every machine. (`golden_coordinates`)
 
 use super::keyed::{Keys, mix};
-use super::lexicon::table::{COPIES_MAX, Copies, Place, Rarity, Table};
+use super::lexicon::table::{COPIES_MAX, Copies, Rarity, Table};
 use super::lexicon::{Lexicon, LexiconId, built_in};
 use crate::config::{Band, ImatchSettings, Problems, Settings};
 use crate::document::Kind;
@@ -192,20 +192,30 @@ impl SortedOut {
         Some(IMatch { lexicon: table.id(), coordinates, n_terms: sums[0].n_terms })
     }
 
+    /// Which terms the lexicon holds is as good as a coin: each is written down as both, and counted as what it is.
     fn fill(&mut self, terms: &[u64], table: &Table, key: u64) {
-        self.mixed.clear();
-        self.kept.clear();
-        self.rare.clear();
-        for &term in terms {
-            match table.place(term) {
-                Some(Place::Band(kept)) => {
-                    self.mixed.push(mix(term, key));
-                    self.kept.push(kept);
-                }
-                Some(Place::Above(rarity)) => self.rare.push((rarity, term)),
-                None => {}
+        // One place more, for what is written down last and not counted.
+        self.mixed.resize(terms.len() + 1, 0);
+        self.kept.resize(terms.len() + 1, Copies::default());
+        self.rare.resize(terms.len() + 1, <(Rarity, u64)>::default());
+        // A lexicon is larger than the caches: its lines are on their way before they are looked at.
+        const AHEAD: usize = 16;
+        terms.iter().take(AHEAD).for_each(|&term| table.prefetch(term));
+        let (mut n_band, mut n_rare) = (0, 0);
+        for (number, &term) in terms.iter().enumerate() {
+            if let Some(&next) = terms.get(number + AHEAD) {
+                table.prefetch(next);
             }
+            let value = table.value(term);
+            self.mixed[n_band] = mix(term, key);
+            self.kept[n_band] = value.copies();
+            self.rare[n_rare] = (value.rarity(), term);
+            n_band += usize::from(value.is_in_band());
+            n_rare += usize::from(value.is_above());
         }
+        self.mixed.truncate(n_band);
+        self.kept.truncate(n_band);
+        self.rare.truncate(n_rare);
     }
 
     /// The sum of the terms in the band that `has` gives 1 for. Without a branch, since which terms a copy has dropped is as

@@ -26,18 +26,17 @@ impl MinHash {
     /// The minhash of a set of hashed values under `key`; `None` for an empty set. Values are asked for once for each
     /// round: once, if there are a thousand of them.
     pub fn of(values: impl Iterator<Item = u64> + Clone, key: u64) -> Option<Self> {
-        // A set bit is a full bin: no value of a slot has to stand for "empty".
-        let (mut slots, mut full) = (Box::new([u32::MAX; SLOTS]), 0_u128);
-        for round in 0..ROUNDS {
-            fill(&mut slots, &mut full, values.clone(), mix(key, round));
-            if full == 0 {
-                return None;
-            }
-            if full == u128::MAX {
+        let (mut slots, mut full) = first_round(values.clone(), mix(key, 0));
+        if full == Set::default() {
+            return None;
+        }
+        for round in 1..ROUNDS {
+            if full == Set::ALL {
                 return Some(Self(slots));
             }
+            further_round(&mut slots, &mut full, values.clone(), mix(key, round));
         }
-        for (slot, bin) in slots.iter_mut().zip(0_u64..).filter(|(_, bin)| full >> bin & 1 == 0) {
+        for (slot, bin) in slots.iter_mut().zip(0_u64..).filter(|(_, bin)| !full.has(*bin)) {
             let key = mix(key, ROUNDS + bin);
             *slot = values.clone().map(|value| mix(value, key) as u32).min().unwrap_or(u32::MAX);
         }
@@ -91,18 +90,72 @@ const BAND: u64 = 0xB5AD_4ECE_DA1C_E2A9;
 /// empty bin costs less than further rounds.
 const ROUNDS: u64 = 16;
 
-/// One round: fills bins that were empty before it.
-fn fill(slots: &mut [u32; SLOTS], full: &mut u128, values: impl Iterator<Item = u64>, key: u64) {
-    let (closed, mut drawn) = (*full, 0_u128);
+/// A set of bins, in two words: shifts of 128 bits cost more than the rest of a round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Set([u64; 2]);
+
+impl Set {
+    const ALL: Self = Self([u64::MAX; 2]);
+
+    #[inline]
+    fn has(self, bin: u64) -> bool {
+        self.0[(bin >> 6) as usize & 1] >> (bin & 63) & 1 == 1
+    }
+
+    #[inline]
+    fn add(&mut self, bin: u64) {
+        self.0[(bin >> 6) as usize & 1] |= 1 << (bin & 63);
+    }
+}
+
+/// The bin that a hash draws: its upper seven bits.
+#[inline]
+fn bin(hash: u64) -> u64 {
+    hash >> 57
+}
+
+/// The slots after the first round, and the bins that it has filled. Nothing branches: whether a value is the smallest of
+/// its bin is a coin.
+fn first_round(values: impl Iterator<Item = u64>, key: u64) -> (Box<[u32; SLOTS]>, Set) {
+    // Wider than a slot, so that a bin that nothing has come to is told from every minimum.
+    const EMPTY: u64 = u64::MAX;
+    let mut minima = [EMPTY; SLOTS];
     for value in values {
         let hash = mix(value, key);
-        let bin = (hash >> 57) as usize;
-        if closed >> bin & 1 == 0 {
-            slots[bin] = slots[bin].min(hash as u32);
-            drawn |= 1 << bin;
+        let minimum = &mut minima[bin(hash) as usize];
+        *minimum = u64::from(hash as u32).min(*minimum);
+    }
+    let mut full = Set::default();
+    for (bins, minima) in full.0.iter_mut().zip(minima.as_chunks::<64>().0) {
+        *bins = minima.iter().rev().fold(0, |bins, &minimum| bins << 1 | u64::from(minimum != EMPTY));
+    }
+    (Box::new(minima.map(|minimum| minimum as u32)), full)
+}
+
+/// One round more: fills bins that were empty before it. Most values draw a full one, but which do is as good as a coin: those
+/// that do not are gathered without a branch, and then entered.
+fn further_round(slots: &mut [u32; SLOTS], full: &mut Set, values: impl Iterator<Item = u64>, key: u64) {
+    const GATHERED_MAX: usize = 64;
+    let mut drawn = *full;
+    let mut enter = |gathered: &[u64]| {
+        for &hash in gathered {
+            let slot = &mut slots[bin(hash) as usize];
+            *slot = (hash as u32).min(*slot);
+            drawn.add(bin(hash));
+        }
+    };
+    let (mut gathered, mut n) = ([0; GATHERED_MAX], 0);
+    for value in values {
+        let hash = mix(value, key);
+        gathered[n] = hash;
+        n += usize::from(!full.has(bin(hash)));
+        if n == GATHERED_MAX {
+            enter(&gathered);
+            n = 0;
         }
     }
-    *full |= drawn;
+    enter(&gathered[..n]);
+    *full = drawn;
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ pub mod imatch;
 pub mod keyed;
 pub mod lexicon;
 pub mod minhash;
+pub(crate) mod prefetch;
 mod signer;
 pub mod style;
 mod terms;

@@ -23,7 +23,7 @@ use crate::document::identity::registered_domain;
 use crate::document::{Document, Kind};
 use crate::text::Text;
 use crate::text::grams::{self, Gram};
-use crate::text::words::{Traits, Words, terms};
+use crate::text::words::{Traits, Words, append_terms};
 use std::sync::Arc;
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
@@ -149,9 +149,9 @@ impl Signer {
     /// The view whose units lie in `self.bytes`, and whose terms are those of `words` (and of `further`).
     fn view(&mut self, words: &Words, wanted: Traits, further: Option<&Words>) -> View {
         self.terms.clear();
-        terms(words, wanted, |term| self.terms.push(term));
+        append_terms(words, wanted, &mut self.terms);
         if let Some(further) = further {
-            terms(further, wanted, |term| self.terms.push(term));
+            append_terms(further, wanted, &mut self.terms);
         }
         let terms = self.distinct.of(&mut self.terms);
         if terms.len() < self.text.terms_min.max(1) {
@@ -213,24 +213,23 @@ impl Signer {
         if document.kind != Kind::Page || document.links.anchors.is_empty() {
             return (Vec::new(), Vec::new());
         }
-        let key = self.keys.link;
-        let (mut links, mut domains) = (Vec::with_capacity(document.links.anchors.len()), Vec::new());
+        let (key, links, mut domains) = (self.keys.link, &mut self.terms, Vec::new());
+        links.clear();
         let mut last = String::new();
-        document.links.resolve(document.identity.url.as_deref(), |_, url| {
+        document.links.resolve_distinct(document.identity.url.as_deref(), |url| {
             links.push(xxh3_64_with_seed(url.as_bytes(), key));
-            let host = host(url);
             // Most links of a page lead to the same few hosts, one after the other.
-            if host != last {
+            let is_same = url.strip_prefix(&last).is_some_and(|path| path.starts_with('/')) && !last.is_empty();
+            if !is_same {
+                let (origin, host) = origin_and_host(url);
                 last.clear();
-                last.push_str(host);
+                last.push_str(origin);
                 domains.extend(registered_domain(host).map(|domain| xxh3_64_with_seed(domain.as_bytes(), key)));
             }
         });
-        for list in [&mut links, &mut domains] {
-            list.sort_unstable();
-            list.dedup();
-        }
-        (links, domains)
+        domains.sort_unstable();
+        domains.dedup();
+        (self.distinct.of(links), domains)
     }
 }
 
@@ -244,15 +243,16 @@ fn append(bytes: &mut Vec<u8>, hashes: &[u64]) {
     }
 }
 
-/// The host of an absolute, normalised URL.
-fn host(url: &str) -> &str {
-    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+/// An absolute, normalised URL up to its path, and the host in it.
+fn origin_and_host(url: &str) -> (&str, &str) {
+    let Some((scheme, rest)) = url.split_once("://") else { return ("", "") };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or("");
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    match host.rsplit_once(':') {
+    let host = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,
-    }
+    };
+    (&url[..scheme.len() + "://".len() + authority.len()], host)
 }
 
 /// The digest of all that decides signatures. Settings are taken apart by name, so that a new one must be thought of
@@ -408,7 +408,7 @@ mod tests {
             ("http://[2001:db8::1]:80/x", "[2001:db8::1]"),
             ("mailto:someone", ""),
         ] {
-            assert_eq!(host(url), expected);
+            assert_eq!(origin_and_host(url).1, expected);
         }
     }
 }

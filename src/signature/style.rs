@@ -22,6 +22,8 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 pub const GRAM: usize = 32;
 /// Bins of a sketch (Urvoy 2006, 4.2).
 pub const BINS: usize = 128;
+/// Grams of which so many are the smallest of their bin that it is not worth a branch.
+const EARLY_GRAMS: usize = 1024;
 /// Values of a filled bin; the chance that two unlike ones agree is one over it.
 const VALUES: u64 = 255;
 
@@ -147,11 +149,7 @@ impl Sketcher {
         if noise.len() < GRAM {
             return None;
         }
-        let mut minima = [u64::MAX; BINS];
-        self.each(noise, |hash| {
-            let minimum = &mut minima[(hash % BINS as u64) as usize];
-            *minimum = hash.min(*minimum);
-        });
+        let minima = self.minima(noise);
         let n_filled = minima.iter().filter(|&&minimum| minimum != u64::MAX).count();
         // Every filled bin holds a gram of its own, so that most pages need no exact count.
         if n_filled < self.parts_min {
@@ -168,6 +166,26 @@ impl Sketcher {
             minimum => (1 + mix(minimum, self.key) % VALUES) as u8,
         };
         Some(Sketch { n_parts, form: Form::Bins(Bins(Box::new(minima.map(value)))) })
+    }
+
+    /// The smallest hash of each bin.
+    fn minima(&self, noise: &[u8]) -> [u64; BINS] {
+        let mut minima = [u64::MAX; BINS];
+        // Of the first grams many are the smallest so far, which ones is a coin, and there is no branch. Later next to none
+        // is, and not writing it back saves the next one that looks into the same bin from waiting (0.6 of the time).
+        let n_early = noise.len().min(EARLY_GRAMS + GRAM - 1);
+        self.each(&noise[..n_early], |hash| {
+            let minimum = &mut minima[(hash % BINS as u64) as usize];
+            *minimum = hash.min(*minimum);
+        });
+        self.each(&noise[n_early + 1 - GRAM..], |hash| {
+            let minimum = &mut minima[(hash % BINS as u64) as usize];
+            if hash < *minimum {
+                std::hint::cold_path();
+                *minimum = hash;
+            }
+        });
+        minima
     }
 
     /// The distinct grams, hashed, ascending: what a sketch stands for.

@@ -28,7 +28,8 @@ impl Distinct {
             hashes.dedup();
             return hashes.as_slice().into();
         }
-        hashes.resize(self.table.len(), 0);
+        // A place more, for the free ones behind the last.
+        hashes.push(0);
         let mut n_distinct = 0;
         for &hash in &self.table {
             hashes[n_distinct] = hash;

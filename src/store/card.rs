@@ -38,6 +38,42 @@ pub struct Card {
     places: Vec<u8>,
 }
 
+/// What a relative is first asked for: the same bytes as a [`Card`], field by field, read where they lie.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub struct Glance<'a> {
+    id: &'a str,
+    url: Option<&'a str>,
+    is_url: bool,
+    _domain: Option<&'a str>,
+    _canonical: Option<&'a str>,
+    _topic: &'a str,
+    _partition: i32,
+    _offset: i64,
+    _time: Option<&'a str>,
+    _kind: Kind,
+    _truncated: bool,
+    _n_core_words: u32,
+    _unspaced: bool,
+    n_grams: u32,
+}
+
+impl<'a> Glance<'a> {
+    /// Its URL.
+    pub fn url(&self) -> Option<&'a str> {
+        if self.is_url { Some(self.id) } else { self.url }
+    }
+
+    /// How many grams it has, whether or not it is kept where they stand.
+    pub fn n_grams(&self) -> usize {
+        self.n_grams as usize
+    }
+
+    /// Reads what [`Card::write`] has written.
+    pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
+        postcard::take_from_bytes(bytes).ok().map(|(glance, _)| glance)
+    }
+}
+
 /// Bytes of a place at most, as it is packed: four numbers of 32 bits and four of 16.
 pub(super) const STEP_BYTES_MAX: usize = 4 * 5 + 4 * 3;
 
@@ -92,7 +128,8 @@ impl Card {
 
     /// Names first, places behind them.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
-        out.extend(postcard::to_stdvec(self).expect("a card has no map or unsized sequence, and memory does not fail"));
+        *out = postcard::to_extend(self, std::mem::take(out))
+            .expect("a card has no map or unsized sequence, and memory does not fail");
         out.extend(&self.places);
     }
 
@@ -178,5 +215,20 @@ mod tests {
             // Damage is read as something, never a panic.
             unpacked(&bytes[..cut % (bytes.len() + 1)]);
         }
+    }
+
+    #[test]
+    fn a_glance_sees_what_the_card_says() {
+        let mut arrival = crate::store::tests::arrival("a", Kind::Page, 0..60);
+        arrival.places = vec![Place::default(); 7];
+        for url in [None, Some("a"), Some("https://b.example/")] {
+            arrival.url = url.map(str::to_owned);
+            let mut bytes = Vec::new();
+            Card::of(&arrival, 100, 5).write(&mut bytes);
+            let (card, glance) = (Card::read(&bytes).unwrap(), Glance::read(&bytes).unwrap());
+            assert_eq!((glance.url(), glance.n_grams()), (card.url(), card.n_grams()));
+            assert_eq!((glance.url(), glance.n_grams()), (url, 7));
+        }
+        assert_eq!(Glance::read(&[]), None);
     }
 }

@@ -19,6 +19,7 @@
 //! - Damaged bytes are refused or read, never a panic. (`damage_never_panics`)
 
 use super::bytes::{Damaged, Reader};
+use super::prefetch::prefetch;
 use crate::signature::keyed::mix;
 use bloomfilter::Bloom;
 
@@ -53,6 +54,13 @@ impl SentenceCounts {
     pub(super) fn count(&self, hash: u64) -> u8 {
         let mixed = mix(hash, self.key);
         self.current.count(mixed).saturating_add(self.older.count(mixed))
+    }
+
+    /// Asks for the counters of the sentence.
+    #[inline]
+    pub(super) fn prefetch(&self, hash: u64) {
+        let (start, _) = self.current.place(mix(hash, self.key));
+        prefetch(&self.current.counters[start]);
     }
 
     /// Counts one more document with the sentence.

@@ -33,7 +33,6 @@ mod order;
 mod pages;
 mod plan;
 mod postings;
-mod prefetch;
 mod proof;
 mod prototypes;
 mod reference;
@@ -50,7 +49,7 @@ mod weigh;
 
 pub use arrival::{Arrival, Spelled};
 pub use bytes::Damaged;
-pub use card::Card;
+pub use card::{Card, Glance};
 pub use cells::{CELL_BYTES, CellEnds, Cells, Handle};
 pub use cluster::{ClusterState, name as cluster_name};
 pub use clusters::Styled;
@@ -69,6 +68,7 @@ pub use weigh::{GramHit, Hits, SeenWords, SentenceHit};
 use crate::config::Settings;
 use crate::document::Kind;
 use crate::signature::keyed::mix;
+use crate::signature::prefetch;
 use crate::verdict::event::ClusterEvent;
 use pages::Pages;
 use serde::Serialize;
@@ -205,6 +205,11 @@ impl Store {
     /// What `of` says of itself.
     pub fn card(&self, of: Ref) -> Option<Card> {
         self.settler.prototypes().card(of)
+    }
+
+    /// The little of [`Store::card`] that is asked of many. `scratch` is reused.
+    pub fn glance<'a>(&self, of: Ref, scratch: &'a mut Vec<u8>) -> Option<Glance<'a>> {
+        self.settler.prototypes().glance(of, scratch)
     }
 
     /// What is known of the document `id`; a hash stands for the id, which in one of many millions of cases is another's.

@@ -14,7 +14,7 @@
 //! - The order of giving way is that of the last member. (`the_longest_without_a_member_gives_way`)
 
 use super::Damaged;
-use super::card::Card;
+use super::card::{Card, Glance};
 use super::cells::{CellEnds, Cells, Handle};
 use super::order::{Ends, Link, push, remove};
 use super::prefetch::prefetch;
@@ -206,18 +206,28 @@ impl Prototypes {
     /// What it says of itself, dead in this batch or alive.
     pub(super) fn card(&self, of: Ref) -> Option<Card> {
         let mut bytes = Vec::new();
-        let n_proof = match self.get(of) {
+        self.read_card(of, &mut bytes)?;
+        Card::read(&bytes)
+    }
+
+    /// The little of [`Prototypes::card`] that is asked of many. `scratch` is reused.
+    pub(super) fn glance<'a>(&self, of: Ref, scratch: &'a mut Vec<u8>) -> Option<Glance<'a>> {
+        self.read_card(of, scratch)?;
+        Glance::read(scratch)
+    }
+
+    fn read_card(&self, of: Ref, bytes: &mut Vec<u8>) -> Option<()> {
+        match self.get(of) {
             Some(prototype) => {
-                self.cells.read(prototype.blob?, &mut bytes);
-                prototype.n_proof
+                self.cells.read_part(prototype.blob?, prototype.n_proof as usize, usize::MAX, bytes);
             }
             None => {
                 let buried = self.buried.get(&of)?;
-                bytes.clone_from(&buried.blob);
-                buried.prototype.n_proof
+                bytes.clear();
+                bytes.extend(buried.blob.get(buried.prototype.n_proof as usize..)?);
             }
-        };
-        Card::read(bytes.get(n_proof as usize..)?)
+        }
+        Some(())
     }
 
     /// The id of the longest member, where that is not the head.

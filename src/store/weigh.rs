@@ -362,14 +362,8 @@ impl Shard<'_> {
         for &(key, _) in &probe.sentences {
             if let Some(partition) = self.get(key) {
                 partition.sentences.prefetch(inside(key));
-            }
-        }
-        if probe.own.is_some() {
-            let kind = probe.arrival.signatures.kind as usize;
-            for &term in counted_terms(probe.arrival) {
-                let key = mix(term, WORD);
-                if let Some(partition) = self.get(key) {
-                    partition.words[kind].prefetch(key);
+                if probe.own.is_some() {
+                    partition.counts.prefetch(key);
                 }
             }
         }
@@ -428,7 +422,20 @@ impl Shard<'_> {
         for partition in &mut *self.partitions {
             partition.words[kind].document();
         }
-        for &term in counted_terms(arrival) {
+        // A long page has more words than the nearest cache has lines: each is asked for a little before its turn.
+        const AHEAD: usize = 24;
+        let terms = counted_terms(arrival);
+        let ask = |shard: &Self, term: u64| {
+            let key = mix(term, WORD);
+            if let Some(partition) = shard.get(key) {
+                partition.words[kind].prefetch(key);
+            }
+        };
+        terms.iter().take(AHEAD).for_each(|&term| ask(self, term));
+        for (number, &term) in terms.iter().enumerate() {
+            if let Some(&next) = terms.get(number + AHEAD) {
+                ask(self, next);
+            }
             let key = mix(term, WORD);
             if let Some(partition) = self.get_mut(key) {
                 partition.words[kind].add(key);

@@ -223,8 +223,13 @@ impl<'a> Chars<'a> {
     }
 
     fn before(&self, text: &str, at: u32) -> usize {
-        let step = at as usize / STEP;
-        self.counts[step] as usize + n_chars(&text.as_bytes()[step * STEP..at as usize])
+        let (at, step) = (at as usize, at as usize / STEP);
+        let n_before = self.counts[step] as usize;
+        // As many characters as bytes: all are ASCII, and need not be counted.
+        if self.counts.get(step + 1).is_some_and(|n| *n as usize - n_before == STEP) {
+            return n_before + at % STEP;
+        }
+        n_before + n_chars(&text.as_bytes()[step * STEP..at])
     }
 }
 

@@ -217,14 +217,15 @@ impl Judge {
         let links_here = |of: Ref| link.is_some_and(|link| self.standings.links_to(of, link));
         let found =
             Found { kin: &kin, core_chars, n_common: &n_common, n_known: hits.n_known, cover: &cover, known: &known };
-        let said = self.said(arrival, settled, &found, store, &links_here);
+        let mut said = self.said(arrival, settled, &found, store, &links_here);
         if let Some(own) = own {
             let links = signatures.links.iter().take(LINKS_MAX).map(|link| *link as u32).collect();
             let mut named: Vec<Ref> =
                 if is_quilt { named.iter().map(|source| source.of).collect() } else { Vec::new() };
             named.sort_unstable();
-            let standing = Standing { sources: known, named, said: said.clone(), links };
+            let standing = Standing { sources: known, named, said, links };
             self.standings.begin(own, settled.position, &standing, is_quilt);
+            said = standing.said;
             self.witness(own, settled, &sources, arrival, store);
         }
         self.verdict(arrival, settled, said, quilt)

@@ -17,7 +17,8 @@ use crate::store::{Arrival, Card, Ref, Settled, Store};
 /// A head that shares rare sentences with a document, and is not that of its group.
 struct Relative {
     of: Ref,
-    card: Card,
+    /// All its grams.
+    n_grams: usize,
     scores: SentenceScores,
     /// Grams in common.
     n_common: u32,
@@ -50,12 +51,13 @@ impl Judge {
         };
         let to_head = found.kin.iter().find(|kin| Some(kin.of) == settled.head).map(scores).unwrap_or_default();
         let copy = self.copy_of(settled, &to_head);
+        let mut scratch = Vec::new();
         let relative = |kin: &Kin| {
-            let card = store.card(kin.of)?;
+            let glance = store.glance(kin.of, &mut scratch)?;
             let place = found.n_common.binary_search_by_key(&kin.of, |(of, _)| *of);
-            let is_linked = self.is_linked(arrival, card.url());
+            let is_linked = self.is_linked(arrival, glance.url());
             let n_common = place.map_or(0, |place| found.n_common[place].1);
-            Some(Relative { of: kin.of, card, scores: scores(kin), n_common, is_linked })
+            Some(Relative { of: kin.of, n_grams: glance.n_grams(), scores: scores(kin), n_common, is_linked })
         };
         // Some more than are listed: whether a page takes from many decides what it is to each.
         let others = found.kin.iter().filter(|kin| Some(kin.of) != settled.head);
@@ -67,6 +69,10 @@ impl Judge {
             related: Vec::new(),
         };
         for relative in &relatives {
+            let is_mirror = kindred.mirror.is_none() && self.is_part(arrival, relative);
+            if !is_mirror && kindred.related.len() >= self.mirror.related_max {
+                continue;
+            }
             let about = Circumstances {
                 this_to_that: relative.is_linked,
                 that_to_this: links_here(relative.of),
@@ -74,12 +80,13 @@ impl Judge {
                 n_linked,
                 is_quilt: found.cover.is_quilt(&self.quilt),
             };
-            let url = kinship::url_similarity(arrival, &relative.card);
+            let Some(card) = store.card(relative.of) else { continue };
+            let url = kinship::url_similarity(arrival, &card);
             let Some(relation) = kinship::leaf(&relative.scores, url, &about) else { continue };
-            if kindred.mirror.is_none() && self.is_part(arrival, relative) {
-                kindred.mirror = Some(part(arrival, settled, relative, relation));
-            } else if kindred.related.len() < self.mirror.related_max {
-                kindred.related.push(kinship::related(&relative.card, &relative.scores, relation));
+            if is_mirror {
+                kindred.mirror = Some(part(arrival, settled, relative, &card, relation));
+            } else {
+                kindred.related.push(kinship::related(&card, &relative.scores, relation));
             }
         }
         kindred
@@ -116,7 +123,7 @@ impl Judge {
     /// Whether a page is part of another, or the other of it. A few long sentences between short ones make no excerpt: three
     /// fifths of the grams must say so too.
     fn is_part(&self, arrival: &Arrival, relative: &Relative) -> bool {
-        let n_grams = arrival.places.len().min(relative.card.n_grams());
+        let n_grams = arrival.places.len().min(relative.n_grams);
         arrival.signatures.kind == Kind::Page
             && kinship::is_contained(&relative.scores, self.mirror.contained_chars_min)
             && n_grams > 0
@@ -124,9 +131,9 @@ impl Judge {
     }
 }
 
-fn part(arrival: &Arrival, settled: &Settled, relative: &Relative, relation: Relation) -> Mirror {
-    let Relative { card, scores, n_common, .. } = relative;
-    let n_union = arrival.places.len() + card.n_grams() - *n_common as usize;
+fn part(arrival: &Arrival, settled: &Settled, relative: &Relative, card: &Card, relation: Relation) -> Mirror {
+    let Relative { n_grams, scores, n_common, .. } = relative;
+    let n_union = arrival.places.len() + n_grams - *n_common as usize;
     Mirror {
         of: card.id.clone(),
         canonical: card.id.clone(),

@@ -105,6 +105,8 @@ pub(super) struct Standings {
     queue_max: usize,
     per_record_max: u32,
     turned_away: TurnedAway,
+    /// Where a standing is written before it is kept.
+    scratch: Vec<u8>,
 }
 
 impl Standings {
@@ -118,6 +120,7 @@ impl Standings {
             queue_max,
             per_record_max,
             turned_away: TurnedAway::default(),
+            scratch: Vec::new(),
         }
     }
 
@@ -225,7 +228,14 @@ impl Standings {
     }
 
     fn put(&mut self, of: Ref, standing: &Standing) {
-        let bytes = postcard::to_stdvec(standing).expect("a standing has no map, and memory does not fail");
+        let mut bytes = std::mem::take(&mut self.scratch);
+        bytes.clear();
+        let bytes = postcard::to_extend(standing, bytes).expect("a standing has no map, and memory does not fail");
+        self.keep(of, &bytes);
+        self.scratch = bytes;
+    }
+
+    fn keep(&mut self, of: Ref, bytes: &[u8]) {
         let n_cells = Cells::cells_for(bytes.len());
         if n_cells > self.cells.n_cells() / 4 {
             self.turned_away.n_standings += 1;
@@ -243,7 +253,7 @@ impl Standings {
                 self.free(oldest.slot);
             }
         }
-        let handle = self.cells.write(&bytes);
+        let handle = self.cells.write(bytes);
         let row = &mut self.rows[of.slot as usize];
         row.handle = Some(handle);
         let born = row.born;

@@ -17,7 +17,7 @@
 //! - Symmetric, in `0..=1`, and no input panics. (`likeness_is_symmetric_and_bounded`)
 
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::borrow::Cow;
 
 /// How alike two URLs are, in `0.0..=1.0`.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
@@ -28,7 +28,7 @@ impl UrlSimilarity {
     /// Compares two absolute URLs.
     pub fn of(this: &str, that: &str, path_denominator: Denominator) -> Self {
         let (this, that) = (Tokens::of(this), Tokens::of(that));
-        let host = coefficient(&this.host, &that.host, Denominator::Simpson);
+        let host = coefficient(&host_tokens(&this.host), &host_tokens(&that.host), Denominator::Simpson);
         let path = coefficient(&this.path, &that.path, path_denominator);
         Self((host + path) / 2.0)
     }
@@ -54,14 +54,16 @@ pub enum Denominator {
     Max,
 }
 
-/// The two halves of a URL, cut into tokens.
-struct Tokens {
-    host: BTreeSet<String>,
-    path: BTreeSet<String>,
+/// The two halves of a URL.
+struct Tokens<'a> {
+    /// The part of the host that names it, in lower case.
+    host: Cow<'a, str>,
+    /// The tokens of the path, ascending, each once.
+    path: Vec<&'a str>,
 }
 
-impl Tokens {
-    fn of(url: &str) -> Self {
+impl<'a> Tokens<'a> {
+    fn of(url: &'a str) -> Self {
         let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
         let rest = rest.split_once('#').map_or(rest, |(rest, _)| rest);
         // The query belongs to the path: on many sites it is all that tells two pages apart.
@@ -70,17 +72,24 @@ impl Tokens {
             Some(at) => rest.split_at(at),
             None => (rest, ""),
         };
-        Self { host: host_tokens(authority), path: path_tokens(path) }
+        Self { host: name(authority), path: path_tokens(path) }
     }
 }
 
-fn host_tokens(authority: &str) -> BTreeSet<String> {
+fn name(authority: &str) -> Cow<'_, str> {
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let host = match host.rsplit_once(':') {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
         _ => host,
     };
-    let host = host.to_lowercase();
+    // Most hosts are written as they are looked up.
+    match host.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
+        true => Cow::Borrowed(without_prefix_and_suffix(host)),
+        false => Cow::Owned(without_prefix_and_suffix(&host.to_lowercase()).to_owned()),
+    }
+}
+
+fn without_prefix_and_suffix(host: &str) -> &str {
     let mut host = host.trim_end_matches('.');
     if let Some(rest) = without_first_label(host, |label| label.contains("www")) {
         host = rest;
@@ -93,7 +102,19 @@ fn host_tokens(authority: &str) -> BTreeSet<String> {
     {
         host = rest;
     }
-    host.split(['.', '-']).filter(|token| !token.is_empty()).map(str::to_owned).collect()
+    host
+}
+
+fn host_tokens(name: &str) -> Vec<&str> {
+    set(name.split(['.', '-']))
+}
+
+/// The tokens that are not empty, ascending, each once.
+fn set<'a>(tokens: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut tokens: Vec<&str> = tokens.filter(|token| !token.is_empty()).collect();
+    tokens.sort_unstable();
+    tokens.dedup();
+    tokens
 }
 
 fn without_first_label(host: &str, drop: impl Fn(&str) -> bool) -> Option<&str> {
@@ -101,7 +122,7 @@ fn without_first_label(host: &str, drop: impl Fn(&str) -> bool) -> Option<&str> 
     drop(label).then_some(rest)
 }
 
-fn path_tokens(path: &str) -> BTreeSet<String> {
+fn path_tokens(path: &str) -> Vec<&str> {
     let path = path
         .strip_prefix('~')
         .or_else(|| path.strip_prefix("%7E"))
@@ -116,11 +137,11 @@ fn path_tokens(path: &str) -> BTreeSet<String> {
     if tokens.last().is_some_and(|last| last.contains("index")) {
         tokens.pop();
     }
-    tokens.into_iter().filter(|token| !token.is_empty()).map(str::to_owned).collect()
+    set(tokens.into_iter())
 }
 
 /// Common tokens over the size of the smaller or larger set; 0 where there is nothing to compare.
-fn coefficient(this: &BTreeSet<String>, that: &BTreeSet<String>, denominator: Denominator) -> f64 {
+fn coefficient(this: &[&str], that: &[&str], denominator: Denominator) -> f64 {
     if this.is_empty() || that.is_empty() {
         return 0.0;
     }
@@ -128,7 +149,8 @@ fn coefficient(this: &BTreeSet<String>, that: &BTreeSet<String>, denominator: De
         Denominator::Simpson => this.len().min(that.len()),
         Denominator::Max => this.len().max(that.len()),
     };
-    this.intersection(that).count() as f64 / below as f64
+    let n_common = this.iter().filter(|token| that.binary_search(token).is_ok()).count();
+    n_common as f64 / below as f64
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 //! - A resolved link is what the `url` crate makes of it. (`links_resolve_as_the_url_crate_does`,
 //!   `real_hrefs_resolve_as_the_url_crate_does`)
 //! - What is resolved is http or https, has no fragment, and resolves to itself. (`resolved_links_are_normal`)
+//! - [`Links::resolve_distinct`] leaves out no link. (`distinct_links_are_those_of_all_anchors`)
 //! - Neither a base nor an href beyond [`URL_BYTES_MAX`] is followed. (`urls_are_bounded`)
 
 mod resolver;
@@ -15,9 +16,13 @@ mod resolver;
 use super::Span;
 use resolver::Resolver;
 use url::Url;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Longer URLs are taken for rubbish: the sitemap protocol allows 2,048, and a long base would be copied for each link.
 pub const URL_BYTES_MAX: usize = 2048;
+
+/// Hrefs that [`Links::resolve_distinct`] remembers at a time.
+const DISTINCT: usize = 256;
 
 /// The links of a document. The hrefs lie end to end in one buffer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,6 +68,31 @@ impl Links {
             if let Some(link) = resolver.resolve(&self.hrefs[anchor.href.range()]) {
                 with(anchor, link);
             }
+        }
+    }
+
+    /// The same for those who ask which links there are: most that lead where one before them leads are passed over,
+    /// those that are written alike but for the fragment. Menus and tables of contents are full of them.
+    pub fn resolve_distinct(&self, url: Option<&str>, mut with: impl FnMut(&str)) {
+        if self.anchors.is_empty() {
+            return;
+        }
+        let mut resolver = Resolver::new(self.base_url(url));
+        let mut before: [Option<&str>; DISTINCT] = [None; DISTINCT];
+        for anchor in &self.anchors {
+            let href = &self.hrefs[anchor.href.range()];
+            let bare = memchr::memchr(b'#', href.as_bytes()).map_or(href, |fragment| &href[..fragment]);
+            let last = &mut before[xxh3_64(bare.as_bytes()) as usize % DISTINCT];
+            // White space before a fragment belongs to the link, and at the end of an href it does not; and one that is
+            // too long by its fragment leads nowhere.
+            let is_plain = href.len() <= URL_BYTES_MAX && !bare.ends_with(|c| c <= ' ');
+            if is_plain && *last == Some(bare) {
+                continue;
+            }
+            if is_plain {
+                *last = Some(bare);
+            }
+            resolver.resolve(href).into_iter().for_each(&mut with);
         }
     }
 
@@ -112,6 +142,7 @@ fn is_web(url: &Url) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     fn links(base: Option<&str>, hrefs: &[&str]) -> Links {
         let mut links = Links { base: base.map(str::to_owned), ..Links::default() };
@@ -128,6 +159,33 @@ mod tests {
         let mut resolved = Vec::new();
         links.resolve(url, |_, link| resolved.push(link.to_owned()));
         resolved
+    }
+
+    #[test]
+    fn distinct_links_are_those_of_all_anchors() {
+        let hrefs: Vec<String> = (0..2000)
+            .map(|number| match number % 7 {
+                0 => format!("#section-{number}"),
+                1 => format!("page-{}.html#{number}", number % 50),
+                2 => format!("/a/{number}"),
+                3 => " ../up ".to_owned(),
+                4 => format!("https://b.example/?q={}#x", number % 300),
+                5 if number % 2 == 0 => "javascript:void(0)".to_owned(),
+                5 => ["a b ", "a b #x", "a b", "c#", &"d#".repeat(1100), "d"][number % 6].to_owned(),
+                _ => format!("/ä/{}", number % 3),
+            })
+            .collect();
+        let links = links(None, &hrefs.iter().map(String::as_str).collect::<Vec<_>>());
+        let page = Some("http://a.example/folder/x");
+        let all: BTreeSet<String> = resolved(&links, page).into_iter().collect();
+        let mut n_called = 0;
+        let mut distinct = BTreeSet::new();
+        links.resolve_distinct(page, |link| {
+            n_called += 1;
+            distinct.insert(link.to_owned());
+        });
+        assert_eq!(distinct, all);
+        assert!((all.len()..1300).contains(&n_called), "{n_called} for {}", all.len());
     }
 
     #[test]

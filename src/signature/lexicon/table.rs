@@ -12,6 +12,7 @@
 use super::{Lexicon, LexiconId};
 use crate::config::Band;
 use crate::signature::keyed::{Keys, mix};
+use crate::signature::prefetch::prefetch;
 use crate::text::words::{self, WordKey};
 use std::cmp::Reverse;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -20,7 +21,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 pub const COPIES_MAX: usize = 63;
 
 /// The copies that hold a term: bit i is copy i.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Copies(u64);
 
 impl Copies {
@@ -41,7 +42,7 @@ pub enum Place {
 }
 
 /// How rare a term above the band is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rarity(pub u64);
 
 /// A lexicon made ready to sign with.
@@ -64,6 +65,37 @@ struct Entry {
 }
 
 const IN_BAND: u64 = 1 << 63;
+
+/// The value of an entry, or 0 for a term that is not held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Value(u64);
+
+impl Value {
+    /// Whether the term is in the band; then it has [`Value::copies`].
+    #[inline]
+    pub fn is_in_band(self) -> bool {
+        self.0 & IN_BAND != 0
+    }
+
+    /// Whether it is rarer; then it has a [`Value::rarity`].
+    #[inline]
+    pub fn is_above(self) -> bool {
+        (self.0 != 0) & (self.0 & IN_BAND == 0)
+    }
+
+    /// The copies that hold a term in the band.
+    #[inline]
+    pub fn copies(self) -> Copies {
+        Copies(self.0 & !IN_BAND)
+    }
+
+    /// How rare a term above the band is.
+    #[inline]
+    pub fn rarity(self) -> Rarity {
+        Rarity(self.0)
+    }
+}
+
 /// Of four places five in eight are taken: one bucket in ten runs over into the next.
 const ENTRIES_PER_BUCKET: f64 = 2.5;
 
@@ -94,8 +126,7 @@ impl Table {
                 })
             })
             .collect();
-        // The commonest terms come first in their buckets: they are looked up most, and found at the first look, which
-        // halves the time of a lookup.
+        // The commonest terms come first: they are in the bucket where they are looked for.
         kept.sort_unstable_by_key(|(df, entry)| (Reverse(*df), entry.hash));
         let n_buckets = (kept.len() as f64 / ENTRIES_PER_BUCKET).ceil() as usize + 1;
         let mut table = Self { id: lexicon.id(), draw, buckets: vec![Bucket::default(); n_buckets] };
@@ -116,24 +147,37 @@ impl Table {
     }
 
     /// Where the term with this hash stands, if the lexicon holds it and it is not too common.
-    #[inline]
     pub fn place(&self, hash: u64) -> Option<Place> {
+        let value = self.value(hash);
+        match (value.is_in_band(), value.is_above()) {
+            (true, _) => Some(Place::Band(value.copies())),
+            (_, true) => Some(Place::Above(value.rarity())),
+            _ => None,
+        }
+    }
+
+    /// The same in a form that can be asked without a branch. Where in its bucket a term is, if at all, is a coin: all four
+    /// places are looked at.
+    #[inline]
+    pub fn value(&self, hash: u64) -> Value {
         let mut index = self.bucket_of(hash);
         loop {
-            for entry in &self.buckets[index].0 {
-                if entry.value == 0 {
-                    return None;
-                }
-                if entry.hash == hash {
-                    return Some(match entry.value & IN_BAND {
-                        0 => Place::Above(Rarity(entry.value)),
-                        _ => Place::Band(Copies(entry.value & !IN_BAND)),
-                    });
-                }
+            let bucket = &self.buckets[index].0;
+            let held = |entry: &Entry| entry.value & u64::from(entry.hash == hash).wrapping_neg();
+            let found = bucket.iter().fold(0, |value, entry| value | held(entry));
+            // Only a full bucket has run over into the next.
+            if (found != 0) | (bucket[3].value == 0) {
+                return Value(found);
             }
             // At most five places in eight are taken, so there is an empty one further on.
             index = (index + 1) % self.buckets.len();
         }
+    }
+
+    /// Asks for the bucket of the term with this hash.
+    #[inline]
+    pub fn prefetch(&self, hash: u64) {
+        prefetch(&self.buckets[self.bucket_of(hash)]);
     }
 
     /// The copies that hold the term with this hash, if they are asked for a term above the band.

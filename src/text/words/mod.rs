@@ -14,6 +14,7 @@
 //! - The scanner gives exactly what the general way gives. (`the_scanner_agrees_with_the_general_way`)
 //! - A unit's hash depends on its normalised form and the key alone. (`golden_word_hashes`)
 //! - `term_hash` of a spelled-out term is the hash that [`terms`] gives. (`spelled_terms_hash_as_terms`)
+//! - [`append_terms`] appends what [`terms`] gives. (`appended_terms_are_those_called_for`)
 
 mod ascii;
 pub mod general;
@@ -204,6 +205,25 @@ pub fn terms(words: &Words, wanted: Traits, mut with: impl FnMut(u64)) {
     }
 }
 
+/// Adds what [`terms`] calls its function with to `into`. Whether a word is a term is as good as a coin: each is written
+/// down, and what is none is written over.
+pub fn append_terms(words: &Words, wanted: Traits, into: &mut Vec<u64>) {
+    let wanted_term = wanted.with(Traits::TERM);
+    let mut n = into.len();
+    // A place more, for what is written down last and is no term.
+    into.resize(n + words.len() + 1, 0);
+    for (index, (&hash, &traits)) in words.hashes.iter().zip(&words.traits).enumerate() {
+        let mut is_term = traits.has(wanted_term);
+        into[n] = hash;
+        if traits.has(Traits::CHARACTER) {
+            is_term &= words.traits.get(index + 1).is_some_and(|next| next.has(wanted));
+            into[n] = pair(hash, words.hashes.get(index + 1).copied().unwrap_or_default());
+        }
+        n += usize::from(is_term);
+    }
+    into.truncate(n);
+}
+
 /// Calls `with` for the spelled-out, normalised form of every term of `text`, in order: what a lexicon is built from.
 /// `term_hash(form)` is the hash that [`terms`] gives for it.
 pub fn spelled_terms(text: &str, mut with: impl FnMut(&str)) {
@@ -218,6 +238,31 @@ pub fn spelled_terms(text: &str, mut with: impl FnMut(&str)) {
                 normal::each_char(&text[span.range()], |c| form.push(c));
             }
             with(&form);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Words and characters, terms or not, core or not, after what was there before.
+        #[test]
+        fn appended_terms_are_those_called_for(units in prop::collection::vec((any::<u64>(), 0..16u8), 0..60), before: u8) {
+            let words = Words {
+                hashes: units.iter().map(|unit| unit.0).collect(),
+                spans: vec![Span::default(); units.len()],
+                traits: units.iter().map(|unit| Traits(unit.1)).collect(),
+            };
+            for wanted in [Traits::ANY, Traits::CORE] {
+                let mut expected = vec![7; before.into()];
+                let mut appended = expected.clone();
+                terms(&words, wanted, |term| expected.push(term));
+                append_terms(&words, wanted, &mut appended);
+                prop_assert_eq!(appended, expected);
+            }
         }
     }
 }

@@ -5,7 +5,7 @@
 /// Asks for the line that holds `value`.
 #[inline]
 #[allow(unsafe_code, reason = "a prefetch is an intrinsic; it has no effect that a program can see")]
-pub(super) fn prefetch<T>(value: &T) {
+pub(crate) fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch never faults and changes nothing, and SSE is part of x86-64.
     unsafe {
