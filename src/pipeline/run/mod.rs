@@ -412,8 +412,12 @@ impl Instance {
         counted::snapshot(n_bytes);
     }
 
-    /// Trims the journal behind the oldest snapshot that is kept.
+    /// Trims the journal behind the oldest snapshot that is kept, once there are as many as are to be kept: whoever keeps all
+    /// keeps all of the journal too.
     fn trim(&self, kept: &[Kept]) {
+        if kept.len() < self.scheme.settings.snapshot.kept.get() {
+            return;
+        }
         let Some(oldest) = judge::oldest(kept) else { return };
         let partition = Partition::new(self.outlet.journal_topic(), 0);
         if let Err(error) = self.bus.trim(&partition, oldest.journal) {
