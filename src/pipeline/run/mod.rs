@@ -55,6 +55,16 @@ pub struct Lost {
     pub why: String,
 }
 
+/// What an instance begins with.
+struct Restored {
+    fold: Fold,
+    /// Where the journal goes on.
+    journal: i64,
+    /// What is missing between the two, or before, where that was accepted. What the journal does not speak of any more is
+    /// judged again.
+    lost: Option<Lost>,
+}
+
 /// How to run.
 pub struct Options {
     /// Go on from what there is, where something was lost.
@@ -202,7 +212,7 @@ impl Instance {
     /// Restores, follows, and judges while the seat is ours.
     fn turn_of_duty(&self, trouble: &mut Trouble) -> anyhow::Result<Duty> {
         self.enter(Phase::Restoring);
-        let (fold, journal) = self.restored()?;
+        let Restored { fold, journal, lost: lost_before } = self.restored()?;
         match follow(self, fold, journal, Until::Seated)? {
             Followed::Stopped(_) => Ok(Duty::Done),
             Followed::NeedsSnapshot if trouble.n_looks < SNAPSHOT_LOOKS => {
@@ -219,7 +229,7 @@ impl Instance {
                 *trouble = Trouble::default();
                 counted::seat(true);
                 info!(number = fold.number, "seat taken");
-                let ended = judge(self, *fold, seat, lost);
+                let ended = judge(self, *fold, seat, lost.or(lost_before));
                 counted::seat(false);
                 match ended? {
                     Ended::Stopped => Ok(Duty::Done),
@@ -240,7 +250,7 @@ impl Instance {
     }
 
     /// The state to begin with, and where the journal goes on after it.
-    pub fn restored(&self) -> anyhow::Result<(Fold, i64)> {
+    fn restored(&self) -> anyhow::Result<Restored> {
         let partition = Partition::new(self.outlet.journal_topic(), 0);
         let extent = self.bus.extent(&partition)?;
         let settings = &self.scheme.settings;
@@ -253,23 +263,28 @@ impl Instance {
             }
         }
         if let Some((fold, journal)) = self.snapshots.newest(extent.end, settings)? {
-            if journal < extent.begin {
-                bail!(
-                    "the journal begins at {}, and the newest snapshot ends at {journal}: what lies between was deleted",
-                    extent.begin
-                );
-            }
             self.restored_from(&fold, journal);
-            return Ok((fold, journal));
-        }
-        if extent.begin > 0 && extent.end > extent.begin {
-            let what = format!("there is no snapshot, and the journal begins at {}, not at 0", extent.begin);
-            if !self.accept_loss {
-                bail!("{what}: its beginning was deleted. --accept-loss begins with an empty store");
+            if journal >= extent.begin {
+                return Ok(Restored { fold, journal, lost: None });
             }
-            warn!("{what}; beginning with an empty store, as accepted");
+            let why = format!(
+                "the journal begins at {}, and the newest snapshot ends at {journal}: what lies between was deleted",
+                extent.begin
+            );
+            if !self.accept_loss {
+                bail!("{why}. --accept-loss goes on from that snapshot");
+            }
+            return Ok(Restored { fold, journal: extent.begin, lost: Some(Lost { why }) });
         }
-        Ok((Fold::new(self.scheme.clone()), extent.begin))
+        let mut lost = None;
+        if extent.begin > 0 {
+            let why = format!("there is no snapshot, and the journal begins at {}, not at 0", extent.begin);
+            if !self.accept_loss {
+                bail!("{why}: its beginning was deleted. --accept-loss begins with an empty store");
+            }
+            lost = Some(Lost { why });
+        }
+        Ok(Restored { fold: Fold::new(self.scheme.clone()), journal: extent.begin, lost })
     }
 
     /// The state to audit from: none at all where the journal is whole, else the oldest snapshot that reaches it.

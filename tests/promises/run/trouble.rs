@@ -1,6 +1,6 @@
 //! What breaks beside the process: folders that cannot be written, states that were damaged or lost.
 
-use super::{Process, audited, drain, inputs, judged, n_judged, verdicts};
+use super::{Process, audited, drain, inputs, judged, n_judged, records, verdicts};
 use crate::bus::Ground;
 use crate::made::Dice;
 use seamripper::bus::Partition;
@@ -79,7 +79,8 @@ pub(super) fn a_lost_state_is_said_and_accepted_by_name(ground: &Ground) {
     drain(ground);
     std::fs::remove_dir_all(snapshots(ground)).unwrap();
     let journal = Partition::new(ground.settings.topics.journal.as_str(), 0);
-    bus.trim(&journal, bus.extent(&journal).unwrap().end - 1).unwrap();
+    let last = records(&*bus, &ground.settings.topics.journal).last().unwrap().offset;
+    bus.trim(&journal, last).unwrap();
     let mut refused = Process::start(ground, &["run", "--until-idle", "1"], None);
     assert_eq!(refused.ended().code(), Some(1));
     let log = refused.log();
@@ -93,6 +94,12 @@ pub(super) fn a_lost_state_is_said_and_accepted_by_name(ground: &Ground) {
     feeder.append(inputs(ground, 64, 80)).unwrap();
     drain(ground);
     assert_eq!(n_judged(&verdicts(&*bus, ground)), 320);
+    // Nothing at all is left: nobody knows any more what was judged, and nobody begins anew without being told to.
+    std::fs::remove_dir_all(snapshots(ground)).unwrap();
+    bus.trim(&journal, bus.extent(&journal).unwrap().end).unwrap();
+    let mut refused = Process::start(ground, &["run", "--until-idle", "1"], None);
+    assert_eq!(refused.ended().code(), Some(1));
+    assert!(refused.log().contains("its beginning was deleted"), "{}", refused.log());
 }
 
 /// Inputs that were deleted before they were read.
