@@ -1,9 +1,9 @@
 //! The filter on a bus: restored, following, seated, judging; and back when the seat is lost.
 //!
 //! State is a fold over the [`journal`]. An [`Instance`] begins at its newest snapshot ([`snapshots`]), folds what the
-//! journal says was folded since ([`follow`], [`replay`]), and when the seat is given to it goes on with what is new
-//! ([`judge`]). [`fold`] is what both do with a batch; [`inlet`] takes records in, [`outputs`] writes them out and
-//! [`publisher`] makes them durable.
+//! journal says was folded since ([`mod@follow`], [`replay`]), and when the seat is given to it goes on with what is new
+//! ([`mod@judge`]). [`fold`] is what both do with a batch; [`inlet`] takes records in, [`outputs`] writes them out,
+//! [`publisher`] makes them durable; [`signer`] is the role that only signs.
 
 pub mod audit;
 mod counted;

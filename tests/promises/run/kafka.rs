@@ -1,6 +1,6 @@
 //! On Kafka, whose brokers stop, die and come back.
 
-use super::{Process, audited, hasty, inputs, n_judged, promises, scaled, verdicts};
+use super::{Process, audited, command, hasty, inputs, judged, promises, scaled};
 use crate::bus::Ground;
 use crate::kafka::{Cluster, ground_at};
 use seamripper::bus::Bus;
@@ -34,14 +34,6 @@ fn feed(bus: &dyn Bus, ground: &Ground, seed: u64, n: usize) {
     let mut feeder = bus.feeder().unwrap();
     for some in inputs(ground, seed, n).chunks(50) {
         feeder.append(some.to_vec()).unwrap();
-    }
-}
-
-/// Waits until `n` are judged.
-fn judged(bus: &dyn Bus, ground: &Ground, n: usize) {
-    let begun = Instant::now();
-    while n_judged(&verdicts(bus, ground)) < n {
-        assert!(begun.elapsed() < super::PATIENCE, "only {} of {n}", n_judged(&verdicts(bus, ground)));
     }
 }
 
@@ -146,4 +138,39 @@ fn wrong_settings_are_configuration() {
         let log = process.log();
         assert!(log.contains(said) && !log.contains("hunter2"), "{log}");
     }
+}
+
+/// `ingest`, HTTP and `tail` know no bus in particular: here they talk to one with brokers.
+#[test]
+fn what_talks_to_a_run_works_here_too() {
+    let mut ground = ground();
+    ground.settings.http.enabled = true;
+    ground.settings.http.listen = "127.0.0.1:0".parse().unwrap();
+    let served = crate::http::Served::start(ground);
+    served.process.says("seat taken");
+    let (page, url) = (crate::http::page(1), "https://site1.example/1");
+    let posted = served.post("/v1/pages", "text/html", &[("url", url)], page.as_bytes());
+    assert_eq!(posted.status, 200, "{}", posted.body);
+    let lines: String = (2..40).map(|number| crate::http::envelope(number) + "\n").collect();
+    let posted = served.post("/v1/pages", "application/x-ndjson", &[], lines.as_bytes());
+    assert_eq!(posted.status, 200, "{}", posted.body);
+    let file = served.ground.folder.path().join("copies.jsonl");
+    let copies = (1..11).map(|n| format!("{{\"url\": \"https://copy{n}.example/\", \"html\": {page:?}}}\n"));
+    std::fs::write(&file, copies.collect::<String>()).unwrap();
+    let ingested = command(&served.ground, &["ingest", "copies.jsonl"], None).output().unwrap();
+    assert!(ingested.status.success(), "{}", String::from_utf8_lossy(&ingested.stderr));
+    let bus = served.ground.open();
+    judged(&*bus, &served.ground, 49);
+    let streamed = served.verdicts("from=beginning&class=mirror&wait=3");
+    assert_eq!(streamed.len(), 10, "{streamed:?}");
+    assert!(streamed.iter().all(|verdict| verdict["mirror"]["of"] == url || verdict["mirror"]["size"].is_u64()));
+    let tail = ["tail", "--json", "--class", "mirror", "--from", "beginning", "--until-idle", "3"];
+    let tailed = command(&served.ground, &tail, None).output().unwrap();
+    assert!(tailed.status.success(), "{}", String::from_utf8_lossy(&tailed.stderr));
+    assert_eq!(tailed.stdout.iter().filter(|byte| **byte == b'\n').count(), 10);
+    assert_eq!(served.get("/readyz").json()["state"], "judging");
+    served.process.signal("TERM");
+    let crate::http::Served { mut process, ground, .. } = served;
+    assert!(process.ended().success(), "{}", process.log());
+    audited(&ground, 49);
 }
