@@ -279,3 +279,25 @@ fn recrawls_are_known_and_too_little_is_insufficient() {
         assert_eq!(verdict["recrawl"].is_null(), truth.kind != "recrawl", "{verdict}");
     }
 }
+
+/// What `make demo` runs once the binary is built: in, out, audited, reported, and over.
+#[test]
+fn the_demo_runs_to_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = std::process::Command::new(demo().join("run"))
+        .env("SEAMRIPPER", env!("CARGO_BIN_EXE_seamripper"))
+        .env("CARGO_TARGET_DIR", folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("356 documents are durable") && said.contains("nothing is lost"), "{said}");
+    let verdicts = read(&folder.path().join("demo"), "verdicts.jsonl");
+    let ids: BTreeSet<String> = verdicts
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].as_str().unwrap().to_owned())
+        .collect();
+    let wanted: BTreeSet<String> = truth().into_iter().map(|row| row.id).collect();
+    assert_eq!(ids, wanted);
+    assert!(folder.path().join("demo/report.html").exists());
+}
