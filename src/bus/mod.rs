@@ -30,6 +30,16 @@ pub fn open(settings: &Settings) -> Result<Arc<dyn Bus>, BusError> {
     })
 }
 
+/// The bus that the settings name, for those who only read: it must be there already.
+pub fn open_to_read(settings: &Settings) -> Result<Arc<dyn Bus>, BusError> {
+    let folder = &settings.bus.folder;
+    if settings.bus.kind == crate::config::BusKind::Embedded && !embedded::is_there(folder) {
+        let why = format!("there is no bus in `{}` (bus.folder); `seamripper run` makes one", folder.display());
+        return Err(BusError::Broken(why));
+    }
+    open(settings)
+}
+
 /// Topics of records.
 pub trait Bus: Send + Sync {
     /// Makes the topics that are missing, if `topics.create` says so, and checks the others.

@@ -27,7 +27,7 @@ pub struct AuditArguments {
 pub fn run(arguments: AuditArguments, common: &Common) -> anyhow::Result<Ending> {
     let settings = Arc::new(common.settings()?);
     super::run::log(common.quiet, false);
-    let bus = bus::open(&settings)?;
+    let bus = bus::open_to_read(&settings)?;
     let options = Options { accept_loss: false, first_store: None, ends_when_idle: None };
     let state = Arc::new(State::new(Role::All));
     let instance = Instance::new(settings, bus, options, state, Arc::new(AtomicBool::new(false)))?;

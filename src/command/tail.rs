@@ -57,7 +57,7 @@ pub struct TailArguments {
 /// Prints verdicts.
 pub fn run(arguments: TailArguments, common: &Common) -> anyhow::Result<Ending> {
     let settings = common.settings()?;
-    let bus = bus::open(&settings)?;
+    let bus = bus::open_to_read(&settings)?;
     bus.prepare()?;
     let is_over = Arc::new(AtomicBool::new(false));
     let over = is_over.clone();

@@ -26,6 +26,10 @@ const COPIES_CEILING: usize = 63;
 const WAITING_CEILING: usize = 1 << 40;
 /// There are no more ports.
 const CONNECTIONS_CEILING: usize = 65536;
+/// More partitions than this are a mistyped number.
+const PARTITIONS_MAX: i32 = 10_000;
+/// More threads than this help nobody, and the memory for them may not be there.
+const THREADS_CEILING: usize = 1024;
 
 pub(super) fn problems(settings: &Settings) -> Vec<String> {
     let mut problems = Vec::new();
@@ -173,6 +177,14 @@ fn run_problems(settings: &Settings, problems: &mut Vec<String>) {
     for (key, value) in [("topics.partitions", topics.partitions), ("topics.replication", topics.replication)] {
         refuse(value < 1, format!("{key} ({value}) must be at least 1"));
     }
+    refuse(
+        settings.batch.threads > THREADS_CEILING,
+        format!("batch.threads ({}) must be at most {THREADS_CEILING}", settings.batch.threads),
+    );
+    refuse(
+        topics.partitions > PARTITIONS_MAX,
+        format!("topics.partitions ({}) must be at most {PARTITIONS_MAX}", topics.partitions),
+    );
     let outputs = [
         ("topics.labels", &topics.labels),
         ("topics.verdicts", &topics.verdicts),

@@ -8,7 +8,7 @@ use std::path::Path;
 use toml::{Table, Value};
 
 /// Variables with our prefix that are no settings.
-const NOT_SETTINGS: [&str; 7] = [
+const NOT_SETTINGS: [&str; 9] = [
     "SEAMRIPPER_DATA",
     "SEAMRIPPER_BENCH_ROUNDS",
     "SEAMRIPPER_BENCH_FILL",
@@ -16,6 +16,8 @@ const NOT_SETTINGS: [&str; 7] = [
     "SEAMRIPPER_QUALITY",
     "SEAMRIPPER_SOAK",
     "SEAMRIPPER_FAULT",
+    "SEAMRIPPER_BENCH_DOCUMENTS",
+    "SEAMRIPPER_BENCH_NOTHING",
 ];
 const FILE_BYTES_MAX: u64 = 1 << 20;
 const PREFIX: &str = "SEAMRIPPER_";

@@ -67,14 +67,29 @@ impl<J: Job> Belt<J> {
     }
 }
 
+/// How a line goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// The taker is called at least that often, if only with nothing.
+    pub tick: Option<Duration>,
+    /// Batches on their way.
+    pub batches_per_thread: usize,
+}
+
+impl Default for Pace {
+    /// For a taker that is always quicker than the workers.
+    fn default() -> Self {
+        Self { tick: None, batches_per_thread: BATCHES_PER_THREAD }
+    }
+}
+
 /// Lets `find` put jobs on a belt, `n_threads` workers (each made by `worker` in its own thread) do them, and `take` have
-/// the results in order, some at a time, until it fails. With a `tick`, `take` is called at least that often, if only with
-/// nothing.
+/// the results in order, some at a time, until it fails.
 pub fn line<J, T, R, E, W>(
     find: impl FnOnce(&mut Belt<J>) -> R + Send,
     n_threads: NonZeroUsize,
     worker: impl Fn() -> W + Sync,
-    tick: Option<Duration>,
+    pace: Pace,
     mut take: impl FnMut(Vec<T>) -> Result<(), E>,
 ) -> Result<R, E>
 where
@@ -83,7 +98,8 @@ where
     R: Send,
     W: FnMut(J) -> T,
 {
-    let n_batches = BATCHES_PER_THREAD * n_threads.get();
+    let Pace { tick, batches_per_thread } = pace;
+    let n_batches = batches_per_thread.max(1) * n_threads.get();
     let (permits_back, permits) = bounded(n_batches);
     for _ in 0..n_batches {
         permits_back.send(()).expect("its other end is here");
@@ -165,7 +181,7 @@ mod tests {
             find,
             NonZeroUsize::MIN,
             || |job: u32| job * 2,
-            Some(Duration::from_millis(5)),
+            Pace { tick: Some(Duration::from_millis(5)), ..Pace::default() },
             |values| {
                 n_ticks += u32::from(values.is_empty());
                 taken.extend(values);

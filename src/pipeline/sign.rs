@@ -5,7 +5,7 @@
 //! - A document that meets a bug of ours has its result too, and the others are signed. (`a_panic_costs_one_document`)
 //! - However many entries there are, only so many batches are on their way. (`finding_waits_for_the_taker`)
 
-use super::line::{Job, line};
+use super::line::{Job, Pace, line};
 use crate::corpus::{Entry, Tally, Trouble, With};
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -47,7 +47,7 @@ where
             })
         }
     };
-    line(|belt| read(&mut |entry| belt.put(entry)), n_threads, careful, None, take)
+    line(|belt| read(&mut |entry| belt.put(entry)), n_threads, careful, Pace::default(), take)
 }
 
 #[cfg(test)]

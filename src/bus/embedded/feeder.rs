@@ -28,6 +28,7 @@ impl Feeder for FileFeeder {
         if records.is_empty() {
             return Ok(Vec::new());
         }
+        file.check_place()?;
         file.write(connection, PATIENCE_NONE, |transaction| append(file, transaction, &records))
     }
 }

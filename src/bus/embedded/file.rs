@@ -12,13 +12,16 @@ use crate::bus::{BusError, Partition, Positions};
 use crate::config::{BusSettings, Settings, TopicSettings};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 use std::collections::HashMap;
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+/// Its name in the folder.
+pub(super) const NAME: &str = "bus.sqlite";
 /// A lock that is held longer by another process is said to be; our own transactions take milliseconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// For so long a full or failing disk is waited for, before the caller is told.
@@ -28,7 +31,7 @@ pub(super) const PATIENCE_NONE: Duration = Duration::ZERO;
 /// Between two tries, at first and at most.
 const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(500)];
 /// A trouble that goes on is logged so often.
-const COMPLAINT_EVERY: Duration = Duration::from_secs(5);
+pub(super) const COMPLAINT_EVERY: Duration = Duration::from_secs(5);
 /// In KiB: writers keep the inner pages of large tables, readers go forward only.
 const CACHE_WRITER: i64 = 64 << 10;
 const CACHE_READER: i64 = 8 << 10;
@@ -40,6 +43,8 @@ const HEADROOM_BYTES: usize = 1 << 20;
 /// The file, and what its instance knows of it.
 pub(super) struct File {
     path: PathBuf,
+    /// Device and inode: what has them is the file, whatever stands under its name.
+    identity: (u64, u64),
     tail: Tail,
     topics: Mutex<HashMap<Arc<str>, Arc<Topic>>>,
     turn: AtomicU32,
@@ -53,18 +58,30 @@ pub(super) struct File {
 impl File {
     pub(super) fn open(settings: &Settings) -> Result<Self, BusError> {
         let folder = &settings.bus.folder;
-        let path = folder.join("bus.sqlite");
-        let io =
-            |error: std::io::Error| BusError::Unreachable { bus: path.display().to_string(), why: error.to_string() };
-        std::fs::create_dir_all(folder).map_err(io)?;
+        let path = folder.join(NAME);
+        let io = |error: std::io::Error| match error.kind() {
+            // Waiting helps against none of these.
+            ErrorKind::PermissionDenied
+            | ErrorKind::AlreadyExists
+            | ErrorKind::NotADirectory
+            | ErrorKind::IsADirectory
+            | ErrorKind::ReadOnlyFilesystem => {
+                BusError::Settings(format!("bus.folder ({}) cannot be used: {error}", folder.display()))
+            }
+            _ => BusError::Unreachable { bus: path.display().to_string(), why: error.to_string() },
+        };
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(io)?;
         // Made here so that it is its owner's from the first moment; SQLite gives its log the same mode.
-        std::fs::File::options().append(true).create(true).mode(0o600).open(&path).map_err(io)?;
+        let made = std::fs::File::options().append(true).create(true).mode(0o600).open(&path).map_err(io)?;
+        let metadata = made.metadata().map_err(io)?;
+        let identity = (metadata.dev(), metadata.ino());
         let tail = Tail::open(&folder.join("bus.tail")).map_err(io)?;
         // Instances that begin at the same time begin with different partitions.
         let turn = AtomicU32::new(now_ms() as u32);
         let (bus, names) = (settings.bus.clone(), settings.topics.clone());
         let file = Self {
             path,
+            identity,
             tail,
             topics: Mutex::default(),
             turn,
@@ -167,6 +184,12 @@ impl File {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(error)?;
         let done = work(&transaction)?;
         let number = self.meta(&transaction, schema::COMMITS)? + 1;
+        let known = self.tail.read();
+        if known >= number {
+            return Err(self.damage(format!(
+                "its commit {known} is missing: some of its files were deleted or replaced while it was in use"
+            )));
+        }
         self.set_meta(&transaction, schema::COMMITS, number)?;
         transaction.commit().map_err(error)?;
         self.tail.write(number);
@@ -178,6 +201,15 @@ impl File {
             });
         }
         Ok(done)
+    }
+
+    /// That the file is still the one under its name: what is written to another is read by nobody.
+    pub(super) fn check_place(&self) -> Result<(), BusError> {
+        let found = std::fs::metadata(&self.path).map(|metadata| (metadata.dev(), metadata.ino()));
+        match found {
+            Ok(identity) if identity == self.identity => Ok(()),
+            _ => Err(self.damage("it was moved, deleted or replaced while it was in use".into())),
+        }
     }
 
     /// All that is read while it is held is of one moment: that of the caller's transaction, if there is one.

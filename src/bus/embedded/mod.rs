@@ -29,7 +29,13 @@ mod tail;
 use super::{Bus, BusError, Extent, Feeder, Member, Partition, Positions, Reader, Seat};
 use crate::config::Settings;
 use file::{File, PATIENCE_NONE};
+use std::path::Path;
 use std::sync::Arc;
+
+/// Whether the folder has a bus.
+pub fn is_there(folder: &Path) -> bool {
+    folder.join(file::NAME).exists()
+}
 
 /// Topics in one SQLite file.
 pub struct Embedded {

@@ -9,7 +9,7 @@
 //! - A commit of unknown outcome is looked up, not repeated. (`a_commit_of_unknown_outcome_is_not_repeated`)
 
 use super::feeder::append;
-use super::file::{File, PATIENCE, PATIENCE_NONE};
+use super::file::{COMPLAINT_EVERY, File, PATIENCE, PATIENCE_NONE};
 use super::housekeeper::Housekeeper;
 use super::lease::{Lease, now_ms};
 use super::reader::{awaited, records};
@@ -17,7 +17,7 @@ use super::schema::FOLDED;
 use crate::bus::{BusError, Outgoing, Partition, Positions, Seat};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A candidate for the seat, or its holder.
 pub(super) struct FileSeat {
@@ -28,6 +28,8 @@ pub(super) struct FileSeat {
     /// The epoch that it has begun.
     epoch: Option<i64>,
     housekeeper: Housekeeper,
+    /// When it was last said that the seat cannot be written to.
+    complained: Option<Instant>,
 }
 
 /// The row.
@@ -42,7 +44,7 @@ impl FileSeat {
         let random = getrandom::u64().map_err(|error| BusError::Broken(format!("no random number: {error}")))?;
         let connection = file.connect_to_write()?;
         let housekeeper = Housekeeper::start(file.clone())?;
-        Ok(Self { file, connection, me: random as i64, epoch: None, housekeeper })
+        Ok(Self { file, connection, me: random as i64, epoch: None, housekeeper, complained: None })
     }
 
     /// Writes the row as ours, with a lease that begins now.
@@ -79,7 +81,7 @@ fn length_ms(file: &File) -> i64 {
 
 impl Seat for FileSeat {
     fn poll(&mut self, wait: Duration) -> Result<bool, BusError> {
-        let Self { file, connection, me, epoch, housekeeper } = self;
+        let Self { file, connection, me, epoch, housekeeper, complained } = self;
         // Nothing is written while another has it, and little while we do.
         let ours = |held: &Option<Held>| held.as_ref().is_some_and(|held| held.holder == Some(*me));
         let free =
@@ -92,6 +94,7 @@ impl Seat for FileSeat {
             None => false,
             Some(held) if ours(&held) && held.as_ref().is_some_and(|held| !held.lease.due(now_ms())) => true,
             Some(seen) => {
+                file.check_place()?;
                 let given = file.write(connection, PATIENCE_NONE, |transaction| {
                     // As it is now: others have looked too.
                     let held = held(file, transaction)?;
@@ -104,7 +107,10 @@ impl Seat for FileSeat {
                 match given {
                     Err(error @ BusError::Unreachable { .. }) => {
                         // Who cannot write now is no worse off than the others; a publication finds out whose the seat is.
-                        tracing::warn!(%error, "the seat cannot be written to now");
+                        if complained.is_none_or(|last| last.elapsed() >= COMPLAINT_EVERY) {
+                            *complained = Some(Instant::now());
+                            tracing::warn!(%error, "the seat cannot be written to now");
+                        }
                         ours(&seen)
                     }
                     given => given?,
@@ -119,7 +125,7 @@ impl Seat for FileSeat {
     }
 
     fn take(&mut self) -> Result<(), BusError> {
-        let Self { file, connection, me, epoch, housekeeper } = self;
+        let Self { file, connection, me, epoch, housekeeper, .. } = self;
         let taken = file.write(connection, PATIENCE, |transaction| match held(file, transaction)? {
             Some(held) if held.holder == Some(*me) => {
                 Self::hold(file, transaction, held.epoch + 1, *me)?;
@@ -190,7 +196,6 @@ mod tests {
     use super::*;
     use crate::bus::Bus;
     use std::sync::atomic::Ordering;
-    use std::time::Instant;
 
     #[test]
     fn a_commit_of_unknown_outcome_is_not_repeated() {

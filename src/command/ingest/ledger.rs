@@ -14,6 +14,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -79,6 +80,9 @@ impl Ledger {
         };
         let what =
             || format!("{} is no state of an ingest that can be used: delete it, or name another", path.display());
+        // Its owner's from the first moment: it tells what was read.
+        let made = std::fs::File::options().append(true).create(true).mode(0o600).open(path);
+        made.with_context(|| format!("cannot write {}", path.display()))?;
         let (connection, format) = open().with_context(what)?;
         anyhow::ensure!(
             format == 0 || format == FORMAT,

@@ -1,8 +1,15 @@
 //! Places at which the tests pull the plug. In a release build there are none.
 
 /// Ends the process on the spot if `SEAMRIPPER_FAULT` is `NAME:N` and this is the Nth time that the place `name` is passed.
-#[cfg(debug_assertions)]
 pub(super) fn point(name: &str) {
+    if is_due(name) {
+        std::process::abort();
+    }
+}
+
+/// Whether something is to fail here: this is the Nth time that the place is passed.
+#[cfg(debug_assertions)]
+pub(super) fn is_due(name: &str) -> bool {
     use std::sync::OnceLock;
     use std::sync::atomic::{AtomicU64, Ordering};
     static WANTED: OnceLock<Option<(String, u64)>> = OnceLock::new();
@@ -12,13 +19,10 @@ pub(super) fn point(name: &str) {
         let (name, n) = fault.split_once(':')?;
         Some((name.to_owned(), n.parse().ok()?))
     });
-    if let Some((wanted, n)) = wanted
-        && wanted == name
-        && N_PASSED.fetch_add(1, Ordering::SeqCst) + 1 == *n
-    {
-        std::process::abort();
-    }
+    wanted.as_ref().is_some_and(|(wanted, n)| wanted == name && N_PASSED.fetch_add(1, Ordering::SeqCst) + 1 == *n)
 }
 
 #[cfg(not(debug_assertions))]
-pub(super) fn point(_name: &str) {}
+pub(super) fn is_due(_name: &str) -> bool {
+    false
+}

@@ -16,7 +16,7 @@ use super::replay::Replay;
 use super::scheme::Scheme;
 use super::{Instance, Lost, Phase};
 use crate::bus::{BusError, Partition, Positions, Record, Seat};
-use crate::pipeline::line::{Belt, Job, line};
+use crate::pipeline::line::{Belt, Job, Pace, line};
 use anyhow::{Context, bail};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -108,7 +108,7 @@ pub fn follow_with(
     let (first, mut n_documents) = (fold.number, 0);
     let finder = Finder::new(instance, &fold, journal);
     let find = |belt: &mut Belt<Step>| finder.find(belt, until);
-    let found = line(find, n_threads, worker, None, |done: Vec<Done>| {
+    let found = line(find, n_threads, worker, Pace::default(), |done: Vec<Done>| {
         for one in done {
             match one {
                 Done::Taken(one) => taken.push(one),
@@ -290,6 +290,14 @@ impl<'a> Finder<'a> {
 
     /// Puts an entry on the belt, behind its records.
     fn entry(&mut self, record: &Record, belt: &mut Belt<Step>) -> anyhow::Result<ControlFlow<()>> {
+        let (store, ours) = (record.key.as_deref().unwrap_or_default(), &self.instance.scheme.settings.bus.store);
+        if store != ours.as_bytes() {
+            bail!(
+                "the journal is that of the store `{}`, and bus.store is `{ours}`: a store of its own needs a journal \
+                 (topics.journal), outputs and a snapshot.folder of its own",
+                String::from_utf8_lossy(store).escape_debug()
+            );
+        }
         let entry = Entry::from_json(record.value.as_deref().unwrap_or_default(), record.offset)?;
         if matches!(entry.what, What::Seat { .. }) {
             return Ok(ControlFlow::Continue(()));

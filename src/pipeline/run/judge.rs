@@ -11,21 +11,25 @@ use super::publisher::{Committed, publish};
 use super::snapshots::Writing;
 use super::{Instance, Lost, Phase};
 use crate::bus::{BusError, Partition, Positions, Reader, Record, Seat};
-use crate::pipeline::line::{Belt, line};
+use crate::pipeline::line::{BATCH_JOBS_MAX, BATCHES_PER_THREAD, Belt, Pace, line};
 use anyhow::Context;
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 use std::thread;
 use std::time::{Duration, Instant};
 use tracing::{error, info, warn};
 
 const POLL_RECORDS_MAX: usize = 1000;
 const POLL_BYTES_MAX: usize = 8 << 20;
+/// Label records stand in the journal, where a byte can take six: this is a tenth of what the least of brokers takes.
+const LABEL_BYTES_MAX: usize = 64 << 10;
 /// How long reading waits for a record before it looks whether to stop.
 const POLL_WAIT: Duration = Duration::from_millis(20);
 /// So often it is looked whether topics have more partitions, and how far behind we are.
 const LOOK_EVERY: Duration = Duration::from_secs(15);
 /// Batches between folding and publishing: one under way and one that waits for it.
 const BATCHES_AHEAD: usize = 1;
+/// Batches of the belt on their way, per thread, at most: 512 KiB each.
+const AHEAD_MAX: usize = 64;
 /// So much of a snapshot is written between two batches.
 const SLICE_BYTES: usize = 16 << 20;
 /// After a snapshot that failed, the next is tried so much later.
@@ -195,7 +199,10 @@ impl<'a> Holder<'a> {
             let mut inlet: Inlet = scheme.inlet();
             move |record: Record| inlet.take(record)
         };
-        line(find, instance.n_threads(), worker, Some(tick), |taken| self.take(taken))?
+        // While a batch is made durable, as many documents as it has are signed.
+        let n_ahead = scheme.settings.batch.documents_max.get().div_ceil(BATCH_JOBS_MAX * instance.n_threads().get());
+        let pace = Pace { tick: Some(tick), batches_per_thread: n_ahead.clamp(BATCHES_PER_THREAD, AHEAD_MAX) };
+        line(find, instance.n_threads(), worker, pace, |taken| self.take(taken))?
     }
 
     /// What was signed comes in; batches are cut and folded.
@@ -261,7 +268,7 @@ impl<'a> Holder<'a> {
     fn labels(&mut self) -> anyhow::Result<Vec<LabelRecord>> {
         let n_max = self.instance.scheme.settings.batch.labels_max.get();
         self.labels_looked = Instant::now();
-        let records = self.labels.poll(n_max, POLL_BYTES_MAX, Duration::ZERO)?;
+        let records = self.labels.poll(n_max, LABEL_BYTES_MAX, Duration::ZERO)?;
         Ok(records.iter().map(LabelRecord::of).collect())
     }
 
@@ -282,10 +289,14 @@ impl<'a> Holder<'a> {
     }
 
     fn look_at_commits(&mut self) -> anyhow::Result<()> {
-        while let Ok(committed) = self.committed.try_recv() {
-            self.instance.committed(&committed, &self.fold);
+        loop {
+            match self.committed.try_recv() {
+                Ok(committed) => self.instance.committed(&committed, &self.fold),
+                Err(TryRecvError::Empty) => return Ok(()),
+                // It knows why; nothing would ever be published again.
+                Err(TryRecvError::Disconnected) => return Err(PublisherGone.into()),
+            }
         }
-        Ok(())
     }
 
     /// Begins, goes on with, or puts in place a snapshot. What fails here is said, and the stream goes on.

@@ -12,6 +12,11 @@ use crate::document::identity::ID_BYTES_MAX;
 use crate::verdict::label::{self, Label, Target};
 use serde::{Deserialize, Serialize};
 
+/// A larger record is no label: the longest ids, labels, names and reasons are well below it.
+const BYTES_MAX: usize = 16 << 10;
+/// What is kept of such a record.
+const BEGINNING_BYTES: usize = 256;
+
 /// A record of the labels topic.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabelRecord {
@@ -19,6 +24,9 @@ pub struct LabelRecord {
     pub partition: i32,
     /// Its offset.
     pub offset: i64,
+    /// Its size, where that is more than a label can have: then key and value are only their beginnings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub n_bytes: Option<usize>,
     /// Its key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
@@ -69,8 +77,13 @@ pub fn key(record: &label::Record) -> Vec<u8> {
 impl LabelRecord {
     /// A record as it came.
     pub fn of(record: &Record) -> Self {
-        let text = |bytes: &Option<Vec<u8>>| bytes.as_ref().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        let is_large = record.n_bytes() > BYTES_MAX;
+        let text = |bytes: &Option<Vec<u8>>| {
+            let kept = |bytes: &Vec<u8>| if is_large { bytes.len().min(BEGINNING_BYTES) } else { bytes.len() };
+            bytes.as_ref().map(|bytes| String::from_utf8_lossy(&bytes[..kept(bytes)]).into_owned())
+        };
         Self {
+            n_bytes: is_large.then(|| record.n_bytes()),
             partition: record.partition.number,
             offset: record.offset,
             key: text(&record.key),
@@ -80,6 +93,9 @@ impl LabelRecord {
 
     /// What it asks for, or what is wrong with it.
     pub fn order(&self) -> Result<Order, String> {
+        if let Some(n_bytes) = self.n_bytes {
+            return Err(format!("it has {n_bytes} bytes, and a label at most {BYTES_MAX}"));
+        }
         let Some(value) = &self.value else { return self.undone() };
         if value.contains("\"forget\"")
             && let Ok(Forget { forget, .. }) = serde_json::from_str(value)
@@ -108,7 +124,13 @@ mod tests {
     use super::*;
 
     fn record(key: Option<&str>, value: Option<&str>) -> LabelRecord {
-        LabelRecord { partition: 0, offset: 0, key: key.map(str::to_owned), value: value.map(str::to_owned) }
+        LabelRecord {
+            partition: 0,
+            offset: 0,
+            n_bytes: None,
+            key: key.map(str::to_owned),
+            value: value.map(str::to_owned),
+        }
     }
 
     #[test]
@@ -119,6 +141,15 @@ mod tests {
         let Ok(Order::Label(undone)) = record(Some(&key), None).order() else { panic!("no label") };
         assert!(undone.record().undo);
         assert_eq!((&undone.record().target, &undone.record().label), (&label.record().target, &label.record().label));
+    }
+
+    #[test]
+    fn a_record_that_is_too_large_for_a_label_leaves_its_beginning() {
+        let partition = crate::bus::Partition::new("labels", 0);
+        let (key, value) = (Some(vec![0; 9_000]), Some(vec![0; 3_000_000]));
+        let large = LabelRecord::of(&Record { partition, offset: 3, time_ms: 0, key, headers: Vec::new(), value });
+        assert!(large.order().unwrap_err().contains("3009000 bytes"));
+        assert!(serde_json::to_vec(&large).unwrap().len() < 4096);
     }
 
     #[test]

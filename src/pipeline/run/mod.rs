@@ -277,6 +277,19 @@ impl Instance {
             return Ok(Restored { fold, journal: extent.begin, lost: Some(Lost { why }) });
         }
         let mut lost = None;
+        if let Some(beyond) = self.snapshots.kept()?.iter().find(|kept| kept.journal > extent.end) {
+            let why = format!(
+                "the journal `{}` ends at {}, and {} speaks of {}: it was made again, or is another",
+                partition.topic,
+                extent.end,
+                beyond.path.display(),
+                beyond.journal
+            );
+            if !self.accept_loss {
+                bail!("{why}. --accept-loss begins with an empty store, and judges again what is there");
+            }
+            lost = Some(Lost { why });
+        }
         if extent.begin > 0 {
             let why = format!("there is no snapshot, and the journal begins at {}, not at 0", extent.begin);
             if !self.accept_loss {
@@ -294,12 +307,19 @@ impl Instance {
         }
         let mut kept = self.snapshots.kept()?;
         kept.retain(|kept| kept.journal >= journal_begin);
-        let Some(oldest) = kept.last() else {
-            bail!("the journal begins at {journal_begin}, and no snapshot reaches it: there is nothing to audit from");
-        };
-        let fold = snapshots::load(&oldest.path, &self.scheme.settings)
-            .with_context(|| format!("snapshot {}", oldest.path.display()))?;
-        Ok((fold, oldest.journal))
+        // The oldest that can be used: others may have been made under another secret.
+        let mut refused = None;
+        for Kept { journal, path } in kept.iter().rev() {
+            match snapshots::load(path, &self.scheme.settings) {
+                Ok(fold) => return Ok((fold, *journal)),
+                Err(error) => refused = Some(error.context(format!("snapshot {}", path.display()))),
+            }
+        }
+        let nothing = format!("the journal begins at {journal_begin}, and no snapshot that reaches it can be used");
+        Err(match refused {
+            Some(error) => error.context(nothing),
+            None => anyhow::anyhow!("{nothing}: there is nothing to audit from"),
+        })
     }
 
     fn restored_from(&self, fold: &Fold, journal: i64) {

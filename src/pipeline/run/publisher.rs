@@ -55,6 +55,9 @@ pub(super) fn publish(
         let publication = outlet.publication(folded);
         let begun = Instant::now();
         fault::point("before_commit");
+        if fault::is_due("publish_fails") {
+            return Err(BusError::Unreachable { bus: "the bus".into(), why: "a test says so".into() });
+        }
         let offset = published(&mut *seat, publication, &dead_letters)?;
         fault::point("after_commit");
         counted::commit(begun.elapsed());

@@ -87,6 +87,8 @@ impl Scheme {
             sections.insert(
                 "inputs".into(),
                 json!({
+                    "pages": topics.pages,
+                    "emails": topics.emails,
                     "pages_form": topics.pages_form,
                     "emails_form": topics.emails_form,
                     "record_bytes_max": bus.record_bytes_max,
@@ -132,6 +134,8 @@ fn merged(decisive: &Value, ours: &Settings) -> Result<Settings, serde_json::Err
         }
     }
     let inputs = &decisive["inputs"];
+    all["topics"]["pages"] = inputs["pages"].clone();
+    all["topics"]["emails"] = inputs["emails"].clone();
     all["topics"]["pages_form"] = inputs["pages_form"].clone();
     all["topics"]["emails_form"] = inputs["emails_form"].clone();
     all["bus"]["record_bytes_max"] = inputs["record_bytes_max"].clone();

@@ -1,6 +1,6 @@
 //! On the embedded bus.
 
-use super::{hasty, promises};
+use super::{Process, hasty, promises};
 use crate::bus::{Ground, embedded};
 use std::time::Duration;
 
@@ -13,3 +13,44 @@ fn ground() -> Ground {
 }
 
 promises!(ground);
+
+/// The disk is full for longer than the bus is patient: when there is room again the run goes on by itself.
+#[test]
+fn a_run_goes_on_after_a_publication_that_failed() {
+    let ground = ground();
+    let bus = ground.prepared();
+    let mut feeder = bus.feeder().unwrap();
+    // The point fails once, as a bus does whose patience is over.
+    let process = Process::start(&ground, &["run"], Some("publish_fails:2"));
+    process.says("seat taken");
+    feeder.append(super::inputs(&ground, 17, 120)).unwrap();
+    process.says("the bus fails, beginning again from the snapshot");
+    super::judged(&*bus, &ground, 120);
+    drop(process);
+    super::audited(&ground, 120);
+}
+
+/// The folder is replaced under a run: it ends, rather than judge what nobody reads.
+#[test]
+fn a_file_that_is_replaced_ends_the_run() {
+    let ground = ground();
+    drop(ground.prepared());
+    let mut process = Process::start(&ground, &["run"], None);
+    process.says("seat taken");
+    std::fs::rename(&ground.settings.bus.folder, ground.folder.path().join("elsewhere")).unwrap();
+    assert_eq!(process.ended().code(), Some(1), "{}", process.log());
+    assert!(process.log().contains("moved, deleted or replaced"), "{}", process.log());
+}
+
+/// Whoever only reads makes no bus where there is none.
+#[test]
+fn reading_makes_no_bus() {
+    let ground = ground();
+    for arguments in [["tail", "--until-idle", "0.1"], ["audit", "--quiet", "--json"]] {
+        let output = super::command(&ground, &arguments, None).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains("there is no bus in"), "{said}");
+    }
+    assert!(!ground.settings.bus.folder.exists());
+}

@@ -45,6 +45,7 @@ macro_rules! promises {
             faults::killed_at_any_moment_nothing_is_lost_or_repeated
             faults::killed_at_the_worst_moments_nothing_is_lost_or_repeated
             poison::every_malformed_record_is_set_aside_and_the_others_are_judged
+            poison::a_label_that_is_too_large_is_set_aside
             roles::signers_and_a_store_judge_as_one_instance_does
             roles::roles_can_change_over
             seats::a_killed_holder_is_followed_by_a_standby
@@ -52,6 +53,7 @@ macro_rules! promises {
             seats::a_newcomer_does_not_take_the_seat
             states::changed_settings_are_an_epoch
             states::a_store_of_scan_is_a_beginning
+            states::names_that_change_are_noticed
             memory::a_long_run_stays_within_its_memory
             trouble::a_folder_that_cannot_be_written_stops_nothing
             trouble::a_damaged_snapshot_is_refused_and_nothing_is_lost

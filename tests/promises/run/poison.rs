@@ -52,3 +52,28 @@ pub(super) fn every_malformed_record_is_set_aside_and_the_others_are_judged(grou
     assert_eq!(n_judged(&verdicts) - n_rejected, good.len());
     audited(ground, good.len() + n_rejected);
 }
+
+/// A label that is none, and far too large for the journal: set aside, and the next one holds.
+pub(super) fn a_label_that_is_too_large_is_set_aside(ground: &Ground) {
+    let bus = ground.prepared();
+    let topics = &ground.settings.topics;
+    let mut feeder = bus.feeder().unwrap();
+    let label = |key: &str, value: Vec<u8>| Outgoing {
+        key: Some(key.into()),
+        value: Some(value),
+        ..Outgoing::to(topics.labels.as_str())
+    };
+    let mut labels = vec![label("large", vec![0; 900_000])];
+    labels.extend((0..200).map(|n| label(&format!("odd {n}"), vec![1; 4000])));
+    let good = br#"{"target":{"document":"x"},"label":"spam","by":"me","why":"","at":"2026-01-31T12:00:00Z"}"#;
+    labels.push(label("good", good.to_vec()));
+    let n_labels = labels.len();
+    feeder.append(labels).unwrap();
+    feeder.append(inputs(ground, 12, 50)).unwrap();
+    drain(ground);
+    let letters = records(&*bus, &topics.dead_letters);
+    assert_eq!(letters.len(), n_labels - 1);
+    let large = letters.iter().find(|letter| letter.key.as_deref() == Some(b"large")).unwrap();
+    assert!(String::from_utf8_lossy(large.header("detail").unwrap()).contains("900005 bytes"));
+    audited(ground, 50);
+}

@@ -65,3 +65,30 @@ pub(super) fn a_store_of_scan_is_a_beginning(ground: &Ground) {
         assert_eq!(verdict.mirror.as_ref().unwrap().of, "old.html", "{verdict:?}");
     }
 }
+
+/// A run of another store keeps away from a journal that is not its own, and other topics are other inputs.
+pub(super) fn names_that_change_are_noticed(ground: &Ground) {
+    let bus = ground.prepared();
+    let mut feeder = bus.feeder().unwrap();
+    feeder.append(inputs(ground, 81, 60)).unwrap();
+    drain(ground);
+    let with = |change: &dyn Fn(&mut seamripper::config::Settings)| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut changed = Ground { settings: ground.settings.clone(), silence: ground.silence, folder };
+        change(&mut changed.settings);
+        changed
+    };
+    let store = with(&|settings| settings.bus.store.push_str("-other"));
+    let mut refused = Process::start(&store, &["run", "--until-idle", "1"], None);
+    assert_eq!(refused.ended().code(), Some(1), "{}", refused.log());
+    assert!(refused.log().contains("bus.store is"), "{}", refused.log());
+    let journal = with(&|settings| settings.topics.journal.push_str("-other"));
+    let mut refused = Process::start(&journal, &["run", "--until-idle", "1"], None);
+    assert_eq!(refused.ended().code(), Some(1), "{}", refused.log());
+    assert!(refused.log().contains("it was made again, or is another"), "{}", refused.log());
+    let pages = with(&|settings| settings.topics.pages.push_str("-other"));
+    drain(&pages);
+    pages.open().feeder().unwrap().append(inputs(&pages, 82, 60)).unwrap();
+    drain(&pages);
+    audited(&pages, 120);
+}
