@@ -14,6 +14,7 @@ use crate::bus::{BusError, Partition, Positions, Reader, Record, Seat};
 use crate::pipeline::line::{BATCH_JOBS_MAX, BATCHES_PER_THREAD, Belt, Pace, line};
 use anyhow::Context;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use tracing::{error, info, warn};
@@ -194,7 +195,9 @@ impl<'a> Holder<'a> {
         let tick = (wait / 2).clamp(Duration::from_millis(1), Duration::from_millis(20));
         let positions = self.fold.positions.clone();
         let instance = self.instance;
-        let find = |belt: &mut Belt<Record>| read(instance, positions, belt);
+        // Whoever reads may have nothing to put down, and would not notice.
+        let is_over = AtomicBool::new(false);
+        let find = |belt: &mut Belt<Record>| read(instance, positions, &is_over, belt);
         let worker = || {
             let mut inlet: Inlet = scheme.inlet();
             move |record: Record| inlet.take(record)
@@ -202,7 +205,9 @@ impl<'a> Holder<'a> {
         // While a batch is made durable, as many documents as it has are signed.
         let n_ahead = scheme.settings.batch.documents_max.get().div_ceil(BATCH_JOBS_MAX * instance.n_threads().get());
         let pace = Pace { tick: Some(tick), batches_per_thread: n_ahead.clamp(BATCHES_PER_THREAD, AHEAD_MAX) };
-        line(find, instance.n_threads(), worker, pace, |taken| self.take(taken))?
+        line(find, instance.n_threads(), worker, pace, |taken| {
+            self.take(taken).inspect_err(|_| is_over.store(true, Ordering::Relaxed))
+        })?
     }
 
     /// What was signed comes in; batches are cut and folded.
@@ -355,12 +360,17 @@ impl<'a> Holder<'a> {
     }
 }
 
-/// Puts records on the belt until asked to stop.
-fn read(instance: &Instance, mut positions: Positions, belt: &mut Belt<Record>) -> anyhow::Result<()> {
+/// Puts records on the belt until asked to stop, or until nobody takes them any more.
+fn read(
+    instance: &Instance,
+    mut positions: Positions,
+    is_over: &AtomicBool,
+    belt: &mut Belt<Record>,
+) -> anyhow::Result<()> {
     let mut from = instance.inputs_from(&positions)?;
     let mut reader = instance.bus.reader(&from)?;
     let (mut looked, mut active) = (Instant::now(), Instant::now());
-    while !instance.is_stopping() {
+    while !instance.is_stopping() && !is_over.load(Ordering::Relaxed) {
         let records = match reader.poll(POLL_RECORDS_MAX, POLL_BYTES_MAX, POLL_WAIT) {
             Ok(records) => records,
             Err(error @ BusError::Gone { .. }) => {

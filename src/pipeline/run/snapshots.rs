@@ -33,6 +33,7 @@ const FACTS: &str = "run";
 /// What a snapshot holds beside the filter.
 #[derive(Debug, Serialize, Deserialize)]
 struct Facts {
+    store: String,
     number: u64,
     epoch: u64,
     positions: Positions,
@@ -119,6 +120,7 @@ impl Snapshots {
     /// Begins to write the state of this moment.
     pub fn begin(&self, fold: &mut Fold) -> anyhow::Result<Writing> {
         let facts = Facts {
+            store: fold.scheme.settings.bus.store.clone(),
             number: fold.number,
             epoch: fold.epoch,
             positions: fold.positions.clone(),
@@ -280,6 +282,9 @@ pub fn load(path: &Path, ours: &Settings) -> anyhow::Result<Fold> {
         fold.filter.load_from(&mut file)?;
         return Ok(fold);
     };
+    if facts.store != ours.bus.store {
+        bail!("it is of the store `{}`, and bus.store is `{}`", facts.store.escape_debug(), ours.bus.store);
+    }
     let scheme = Scheme::recorded(&facts.settings, &facts.key_id, facts.scheme, ours)?;
     let mut fold = Fold::new(Arc::new(scheme));
     fold.filter.load_from(&mut file)?;

@@ -38,6 +38,7 @@ fn a_file_that_is_replaced_ends_the_run() {
     let mut process = Process::start(&ground, &["run"], None);
     process.says("seat taken");
     std::fs::rename(&ground.settings.bus.folder, ground.folder.path().join("elsewhere")).unwrap();
+    drop(ground.prepared());
     assert_eq!(process.ended().code(), Some(1), "{}", process.log());
     assert!(process.log().contains("moved, deleted or replaced"), "{}", process.log());
 }
