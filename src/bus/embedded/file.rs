@@ -126,6 +126,7 @@ impl File {
     }
 
     fn connect(&self, cache: i64) -> Result<Connection, BusError> {
+        self.check_place()?;
         let begun = Instant::now();
         loop {
             match self.try_connect(cache) {
