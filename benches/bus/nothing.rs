@@ -50,7 +50,9 @@ pub(crate) fn run(folder: &Path) {
             }
         }
         if !outputs.is_empty() {
-            let entry = Outgoing { partition: Some(0), value: Some(vec![b'x'; 300]), ..Outgoing::to(journal.as_str()) };
+            // A compacted topic wants a key.
+            let (key, value) = (Some(b"nothing".to_vec()), Some(vec![b'x'; 300]));
+            let entry = Outgoing { partition: Some(0), key, value, ..Outgoing::to(journal.as_str()) };
             seat.publish(&outputs, &entry, &positions).unwrap_or_else(|error| panic!("{error}"));
         }
     }
