@@ -19,6 +19,7 @@ mod http;
 mod imatch;
 mod ingest_command;
 mod kafka;
+mod label_command;
 mod lexicons;
 mod limits;
 mod made;
