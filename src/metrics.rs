@@ -84,6 +84,19 @@ pub const FEED_REJECTED: &str = "seamripper_feed_rejected_total";
 /// Streams of verdicts that are open.
 pub const HTTP_STREAMS: &str = "seamripper_http_verdict_streams";
 
+/// Mails that a milter was given: label `outcome`, `checked` or why not.
+pub const MILTER_MAILS: &str = "seamripper_milter_mails_total";
+/// Mails that were quarantined or rejected: label `action`.
+pub const MILTER_ACTIONS: &str = "seamripper_milter_actions_total";
+/// Header fields of ours that came with a mail, and were taken away.
+pub const MILTER_FORGED: &str = "seamripper_milter_forged_fields_total";
+/// How long a complete mail waited.
+pub const MILTER_SECONDS: &str = "seamripper_milter_seconds";
+/// Connections of mail servers that are open.
+pub const MILTER_CONNECTIONS: &str = "seamripper_milter_connections";
+/// Connections that were turned away, or ended for what they sent or did not: label `reason`.
+pub const MILTER_REFUSED: &str = "seamripper_milter_connections_refused_total";
+
 /// What a metric counts, and how.
 enum Form {
     Counter,
@@ -133,6 +146,12 @@ const ALL: &[(&str, Form, &str)] = &[
     (HTTP_REPEATED, Form::Counter, "documents that came over HTTP again"),
     (FEED_REJECTED, Form::Counter, "requests turned away, by reason"),
     (HTTP_STREAMS, Form::Gauge, "open streams of verdicts"),
+    (MILTER_MAILS, Form::Counter, "mails that the milter was given, by outcome"),
+    (MILTER_ACTIONS, Form::Counter, "mails quarantined or rejected"),
+    (MILTER_FORGED, Form::Counter, "header fields of ours that came with a mail"),
+    (MILTER_SECONDS, Form::Seconds, "how long a complete mail waited"),
+    (MILTER_CONNECTIONS, Form::Gauge, "open connections of mail servers"),
+    (MILTER_REFUSED, Form::Counter, "connections of mail servers turned away, by reason"),
 ];
 
 /// From a loop without work to the longest time-out, in steps of two and two and a half.

@@ -25,6 +25,8 @@ mod state;
 mod token;
 mod verdicts;
 
+pub(crate) use exposition::{Exposition, upkeep};
+pub(crate) use server::asked;
 pub use state::{Phase, Role, State};
 
 use crate::bus::Bus;

@@ -24,6 +24,7 @@ mod limits;
 mod made;
 mod mail;
 mod memory;
+mod milter;
 mod naive;
 mod quality;
 mod relations;
