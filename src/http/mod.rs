@@ -30,6 +30,8 @@ mod stream;
 mod token;
 mod verdicts;
 
+pub(crate) use exposition::{Exposition, upkeep};
+pub(crate) use server::asked;
 pub use state::{Phase, Role, State};
 
 use crate::bus::{Bus, BusError};

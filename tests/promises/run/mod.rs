@@ -249,6 +249,10 @@ fn toml(ground: &Ground) -> String {
         toml += &format!("[{section}]\n");
         changed.for_each(|(key, value)| toml += &format!("{key} = {value}\n"));
     }
+    toml += "[milter.actions]\n";
+    for (label, action) in settings["milter"]["actions"].as_object().unwrap() {
+        toml += &format!("{label:?} = {action}\n");
+    }
     toml += "[kafka.properties]\n";
     for (name, value) in &ground.settings.kafka.properties {
         toml += &format!("{name:?} = {:?}\n", value.reveal());
