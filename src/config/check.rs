@@ -30,6 +30,8 @@ const CONNECTIONS_CEILING: usize = 65536;
 const PARTITIONS_MAX: i32 = 10_000;
 /// More threads than this help nobody, and the memory for them may not be there.
 const THREADS_CEILING: usize = 1024;
+/// Postfix waits five minutes for what a milter says of a whole mail (`milter_content_timeout`).
+const PATIENCE_CEILING_MS: u64 = 240_000;
 
 pub(super) fn problems(settings: &Settings) -> Vec<String> {
     let mut problems = Vec::new();
@@ -107,7 +109,70 @@ pub(super) fn problems(settings: &Settings) -> Vec<String> {
     }
     store_problems(settings, &mut problems);
     run_problems(settings, &mut problems);
+    milter_problems(settings, &mut problems);
     problems
+}
+
+/// What is wrong with the settings of `milter`.
+fn milter_problems(settings: &Settings, problems: &mut Vec<String>) {
+    let Settings { milter, http, .. } = settings;
+    let mut refuse = |wrong: bool, problem: String| {
+        if wrong {
+            problems.push(problem);
+        }
+    };
+    refuse(
+        milter.mail_bytes_max > http.body_bytes_max,
+        format!(
+            "milter.mail_bytes_max ({}) must not be above http.body_bytes_max ({})",
+            milter.mail_bytes_max, http.body_bytes_max
+        ),
+    );
+    refuse(
+        milter.waiting_bytes_max < milter.mail_bytes_max,
+        format!(
+            "milter.waiting_bytes_max ({}) must not be below milter.mail_bytes_max ({})",
+            milter.waiting_bytes_max, milter.mail_bytes_max
+        ),
+    );
+    refuse(
+        milter.waiting_bytes_max > WAITING_CEILING,
+        format!("milter.waiting_bytes_max ({}) must be at most {WAITING_CEILING}", milter.waiting_bytes_max),
+    );
+    for (key, value) in [
+        ("milter.connections_max", milter.connections_max),
+        ("milter.mails_max", milter.mails_max),
+        ("milter.authserv_headers", milter.authserv_headers),
+    ] {
+        refuse(
+            !(1..=CONNECTIONS_CEILING).contains(&value),
+            format!("{key} ({value}) must lie in 1 to {CONNECTIONS_CEILING}"),
+        );
+    }
+    for (key, value) in [
+        ("milter.timeout_ms", milter.timeout_ms),
+        ("milter.read_timeout_ms", milter.read_timeout_ms),
+        ("milter.idle_timeout_ms", milter.idle_timeout_ms),
+    ] {
+        refuse(value == 0, format!("{key} (0) must be at least 1"));
+    }
+    refuse(
+        milter.timeout_ms > PATIENCE_CEILING_MS,
+        format!(
+            "milter.timeout_ms ({}) must be at most {PATIENCE_CEILING_MS}: mail servers wait no longer themselves",
+            milter.timeout_ms
+        ),
+    );
+    for label in milter.actions.keys() {
+        refuse(
+            label == "allow",
+            "milter.actions.allow: nothing is done with mails that are allowed, leave it out".to_owned(),
+        );
+        refuse(
+            label.is_empty() || label.contains(char::is_control),
+            format!("milter.actions.{}: this is no label", label.escape_debug()),
+        );
+    }
 }
 
 /// What is wrong with the settings of `run`.
@@ -344,7 +409,7 @@ mod tests {
     #[test]
     fn each_problem_is_named_with_its_values() {
         type Change = fn(&mut Settings);
-        let table: [(Change, &str); 17] = [
+        let table: [(Change, &str); 21] = [
             (|s| s.store.memory = 1000, "store.memory (1000) must be at least 1048576"),
             (
                 |s| s.store.memory = 4 << 20,
@@ -374,6 +439,10 @@ mod tests {
             (|s| s.snapshot.holder = "https://h.example".into(), "snapshot.holder (\"https://h.example\") must be"),
             (|s| s.snapshot.holder = "http://h.example/?x".into(), "snapshot.holder (\"http://h.example/?x\") must be"),
             (|s| s.quilt.remembered_max = 3, "quilt.remembered_max (3) must not be below quilt.sources_min (4)"),
+            (|s| s.milter.mails_max = 0, "milter.mails_max (0) must lie in 1 to 65536"),
+            (|s| s.milter.timeout_ms = 300_000, "milter.timeout_ms (300000) must be at most 240000"),
+            (|s| s.milter.mail_bytes_max = 1 << 26, "milter.mail_bytes_max (67108864) must not be above"),
+            (|s| s.milter.waiting_bytes_max = 1, "milter.waiting_bytes_max (1) must not be below"),
         ];
         for (change, expected) in table {
             let mut settings = Settings::default();

@@ -32,6 +32,8 @@ pub struct Publication {
     pub journal: Outgoing,
     /// What it says.
     pub entry: Entry,
+    /// What the records say, for those who ask once they are durable.
+    pub events: Vec<Event>,
 }
 
 impl Outlet {
@@ -50,9 +52,10 @@ impl Outlet {
 
     /// Writes out what came of a batch.
     pub fn publication(&self, folded: Folded) -> Publication {
-        let Folded { mut entry, rejected, events, letters, .. } = folded;
-        let mut records: Vec<Outgoing> = rejected.iter().map(|verdict| self.verdict(verdict)).collect();
-        records.extend(events.iter().map(|event| self.record(event)));
+        let Folded { mut entry, rejected, events: of_others, letters, .. } = folded;
+        let mut events: Vec<Event> = rejected.into_iter().map(|verdict| Event::Verdict(Box::new(verdict))).collect();
+        events.extend(of_others);
+        let mut records: Vec<Outgoing> = events.iter().map(|event| self.record(event)).collect();
         if let What::Batch(batch) | What::Idle(batch) = &mut entry.what {
             batch.n_clusters = events.iter().filter(|event| matches!(event, Event::Cluster(_))).count() as u64;
             batch.n_verdicts = records.len() as u64 - batch.n_clusters;
@@ -61,7 +64,7 @@ impl Outlet {
         }
         records.extend(letters.into_iter().map(|(_, letter)| letter));
         let journal = self.journal(&entry);
-        Publication { records, journal, entry }
+        Publication { records, journal, entry, events }
     }
 
     /// The topic of the journal.

@@ -288,12 +288,16 @@ pub(crate) fn command(ground: &Ground, arguments: &[&str], fault: Option<&str>) 
 fn toml(ground: &Ground) -> String {
     let settings = serde_json::to_value(&ground.settings).unwrap();
     let defaults = serde_json::to_value(seamripper::config::Settings::default()).unwrap();
-    let mut toml = String::new();
+    let mut toml = format!("mode = {}\n", settings["mode"]);
     for (section, values) in settings.as_object().unwrap() {
         let Some(values) = values.as_object() else { continue };
         let changed = values.iter().filter(|(key, value)| **value != defaults[section][*key] && !value.is_object());
         toml += &format!("[{section}]\n");
         changed.for_each(|(key, value)| toml += &format!("{key} = {value}\n"));
+    }
+    toml += "[milter.actions]\n";
+    for (label, action) in settings["milter"]["actions"].as_object().unwrap() {
+        toml += &format!("{label:?} = {action}\n");
     }
     toml += "[kafka.properties]\n";
     for (name, value) in &ground.settings.kafka.properties {
