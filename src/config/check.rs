@@ -177,7 +177,7 @@ fn milter_problems(settings: &Settings, problems: &mut Vec<String>) {
 
 /// What is wrong with the settings of `run`.
 fn run_problems(settings: &Settings, problems: &mut Vec<String>) {
-    let Settings { limits, bus, topics, batch, http, kafka, .. } = settings;
+    let Settings { limits, bus, topics, batch, snapshot, http, kafka, .. } = settings;
     let mut refuse = |wrong: bool, problem: String| {
         if wrong {
             problems.push(problem);
@@ -228,6 +228,14 @@ fn run_problems(settings: &Settings, problems: &mut Vec<String>) {
             format!("{key} ({value}) must not be below bus.record_bytes_max ({})", bus.record_bytes_max),
         );
     }
+    refuse(
+        !is_holder(&snapshot.holder),
+        format!(
+            "snapshot.holder ({:?}) must be empty or the address of another instance's HTTP side, such as \
+             \"http://10.0.0.5:8470\" (without TLS: that is for a proxy)",
+            snapshot.holder
+        ),
+    );
     refuse(bus.store.is_empty(), "bus.store must not be empty".into());
     refuse(bus.lease_ms < 500, format!("bus.lease_ms ({}) must be at least 500", bus.lease_ms));
     for (key, value) in [("batch.wait_ms", batch.wait_ms), ("batch.kafka_wait_ms", batch.kafka_wait_ms)] {
@@ -272,6 +280,15 @@ fn run_problems(settings: &Settings, problems: &mut Vec<String>) {
             refuse(!name.is_empty() && name == other, format!("{key} and {other_key} are both {name:?}"));
         }
     }
+}
+
+/// Whether a snapshot can be asked for there, or is to be asked for nowhere.
+fn is_holder(holder: &str) -> bool {
+    let is_plain = |url: url::Url| {
+        let is_bare = url.username().is_empty() && url.password().is_none() && url.query().is_none();
+        url.scheme() == "http" && url.has_host() && is_bare && url.fragment().is_none()
+    };
+    holder.is_empty() || url::Url::parse(holder).is_ok_and(is_plain)
 }
 
 /// What is wrong with the settings of match and judge.
@@ -392,7 +409,7 @@ mod tests {
     #[test]
     fn each_problem_is_named_with_its_values() {
         type Change = fn(&mut Settings);
-        let table: [(Change, &str); 18] = [
+        let table: [(Change, &str); 21] = [
             (|s| s.store.memory = 1000, "store.memory (1000) must be at least 1048576"),
             (
                 |s| s.store.memory = 4 << 20,
@@ -415,6 +432,12 @@ mod tests {
                 "template.bins_min (20) must not be above template.bins_alone_min (10)",
             ),
             (|s| s.template.merge_min = 0.6, "template.frame_min (0.65) must not be above template.merge_min (0.6)"),
+            (
+                |s| s.snapshot.holder = "10.0.0.5:8470".into(),
+                "snapshot.holder (\"10.0.0.5:8470\") must be empty or the",
+            ),
+            (|s| s.snapshot.holder = "https://h.example".into(), "snapshot.holder (\"https://h.example\") must be"),
+            (|s| s.snapshot.holder = "http://h.example/?x".into(), "snapshot.holder (\"http://h.example/?x\") must be"),
             (|s| s.quilt.remembered_max = 3, "quilt.remembered_max (3) must not be below quilt.sources_min (4)"),
             (|s| s.milter.mails_max = 0, "milter.mails_max (0) must lie in 1 to 65536"),
             (|s| s.milter.timeout_ms = 300_000, "milter.timeout_ms (300000) must be at most 240000"),

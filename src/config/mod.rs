@@ -12,7 +12,7 @@ mod run;
 
 pub use milter::{Action, Listen, MilterSettings, Mode, Server};
 pub use run::{
-    BatchSettings, BusKind, BusSettings, HttpSettings, InputForm, KafkaSettings, SnapshotSettings, TopicSettings,
+    BatchSettings, BusKind, BusSettings, HttpSettings, InputForm, KafkaSettings, Mode, SnapshotSettings, TopicSettings,
 };
 
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,8 @@ pub const DEFAULT: &str = include_str!("default.toml");
 pub struct Settings {
     /// Keys every hash.
     pub secret: Secret,
+    /// Whether verdicts are to be acted on.
+    pub mode: Mode,
     /// What is too much.
     pub limits: Limits,
     /// Words and sentences.
