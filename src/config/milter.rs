@@ -17,7 +17,7 @@ use std::path::PathBuf;
 #[expect(missing_docs, reason = "default.toml explains every key, once")]
 pub struct MilterSettings {
     pub listen: Listen,
-    pub socket_mode: Mode,
+    pub socket_mode: SocketMode,
     pub server: Server,
     pub token_file: PathBuf,
     pub learn: bool,
@@ -125,16 +125,16 @@ impl From<Listen> for String {
 /// Who may open a socket in the file system, in octal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Mode(u32);
+pub struct SocketMode(u32);
 
-impl Mode {
+impl SocketMode {
     /// As the system has it.
     pub fn bits(self) -> u32 {
         self.0
     }
 }
 
-impl TryFrom<String> for Mode {
+impl TryFrom<String> for SocketMode {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
@@ -145,8 +145,8 @@ impl TryFrom<String> for Mode {
     }
 }
 
-impl From<Mode> for String {
-    fn from(mode: Mode) -> Self {
+impl From<SocketMode> for String {
+    fn from(mode: SocketMode) -> Self {
         format!("{:04o}", mode.0)
     }
 }
@@ -249,10 +249,10 @@ mod tests {
 
     #[test]
     fn modes_are_octal() {
-        let mode = Mode::try_from("660".to_owned()).unwrap();
+        let mode = SocketMode::try_from("660".to_owned()).unwrap();
         assert_eq!((mode.bits(), String::from(mode)), (0o660, "0660".to_owned()));
         for wrong in ["", "rw", "0999", "1777", "-1"] {
-            assert!(Mode::try_from(wrong.to_owned()).is_err(), "{wrong}");
+            assert!(SocketMode::try_from(wrong.to_owned()).is_err(), "{wrong}");
         }
     }
 

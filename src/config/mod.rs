@@ -10,7 +10,7 @@ pub mod manual;
 mod milter;
 mod run;
 
-pub use milter::{Action, Listen, MilterSettings, Mode, Server};
+pub use milter::{Action, Listen, MilterSettings, Server, SocketMode};
 pub use run::{
     BatchSettings, BusKind, BusSettings, HttpSettings, InputForm, KafkaSettings, Mode, SnapshotSettings, TopicSettings,
 };

@@ -4,7 +4,7 @@
 //! - A socket that nobody listens on any more is replaced; one that somebody does is not. (`a_socket_in_use_is_left_alone`)
 //! - A socket is never open to more than `milter.socket_mode`, and goes when we do.
 
-use crate::config::{Listen, Mode};
+use crate::config::{Listen, SocketMode};
 use anyhow::{Context, bail};
 use std::fs::{self, Permissions};
 use std::io;
@@ -25,7 +25,7 @@ pub(super) enum Listener {
 }
 
 impl Listener {
-    pub(super) async fn open(listen: &Listen, mode: Mode) -> anyhow::Result<Self> {
+    pub(super) async fn open(listen: &Listen, mode: SocketMode) -> anyhow::Result<Self> {
         let opened = match listen {
             Listen::Inet { host, port } => {
                 TcpListener::bind((&**host, *port)).await.map(Self::Inet).map_err(Into::into)
@@ -77,7 +77,7 @@ impl Drop for Listener {
     }
 }
 
-fn unix(path: &Path, mode: Mode) -> anyhow::Result<UnixListener> {
+fn unix(path: &Path, mode: SocketMode) -> anyhow::Result<UnixListener> {
     let is_socket = fs::symlink_metadata(path).map(|found| found.file_type().is_socket());
     match is_socket {
         Ok(true) if StdUnixStream::connect(path).is_ok() => bail!("somebody listens there already"),
@@ -110,7 +110,7 @@ mod tests {
     async fn a_socket_in_use_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("milter.sock");
-        let (listen, mode) = (Listen::Unix(path.clone()), Mode::try_from("0600".to_owned()).unwrap());
+        let (listen, mode) = (Listen::Unix(path.clone()), SocketMode::try_from("0600".to_owned()).unwrap());
         let listener = Listener::open(&listen, mode).await.unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         let error = Listener::open(&listen, mode).await.err().unwrap();

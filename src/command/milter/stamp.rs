@@ -114,8 +114,10 @@ mod tests {
 
     fn answer(id: &str, labels: &[&str]) -> Answer {
         let mut verdict = Verdict::bare(id.into(), Some(Kind::Email), Source::default(), Outcome::Judged);
-        verdict.labels =
-            labels.iter().map(|label| Carried { label: (*label).into(), via: Via::Mirror, of: "x".into() }).collect();
+        verdict.labels = labels
+            .iter()
+            .map(|label| Carried { label: (*label).into(), via: Via::Mirror, of: "x".into(), overridden: false })
+            .collect();
         Answer { verdict, is_shadow: false }
     }
 
