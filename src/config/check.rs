@@ -154,6 +154,10 @@ fn run_problems(settings: &Settings, problems: &mut Vec<String>) {
         http.connections_max > CONNECTIONS_CEILING,
         format!("http.connections_max ({}) must be at most {CONNECTIONS_CEILING}", http.connections_max),
     );
+    refuse(
+        http.rate_per_s > 0 && http.rate_burst == 0,
+        format!("http.rate_burst (0) must be at least 1 where http.rate_per_s ({}) is not 0", http.rate_per_s),
+    );
     refuse(http.timeout_ms == 0, "http.timeout_ms (0) must be at least 1".into());
     for (key, value) in
         [("kafka.fetch_bytes_max", kafka.fetch_bytes_max), ("kafka.send_bytes_max", kafka.send_bytes_max)]
@@ -327,7 +331,7 @@ mod tests {
     #[test]
     fn each_problem_is_named_with_its_values() {
         type Change = fn(&mut Settings);
-        let table: [(Change, &str); 14] = [
+        let table: [(Change, &str); 15] = [
             (|s| s.store.memory = 1000, "store.memory (1000) must be at least 1048576"),
             (
                 |s| s.store.memory = 4 << 20,
@@ -351,6 +355,7 @@ mod tests {
             ),
             (|s| s.template.merge_min = 0.6, "template.frame_min (0.65) must not be above template.merge_min (0.6)"),
             (|s| s.quilt.remembered_max = 3, "quilt.remembered_max (3) must not be below quilt.sources_min (4)"),
+            (|s| s.http.rate_burst = 0, "http.rate_burst (0) must be at least 1 where http.rate_per_s (2000) is not 0"),
         ];
         for (change, expected) in table {
             let mut settings = Settings::default();

@@ -1,6 +1,7 @@
 //! `GET /v1/clusters` and `GET /v1/clusters/{id}`: the style clusters that are templates, and one of them with some of its members.
 
 use super::App;
+use super::explain::current;
 use super::id::Id;
 use super::problem::Problem;
 use super::query::Query;
@@ -38,11 +39,16 @@ pub(super) struct Members {
 }
 
 /// By what a list goes.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, utoipa::ToSchema)]
+#[schema(rename_all = "snake_case")]
 enum Order {
+    /// Mean similarity times domains.
     Rank,
+    /// Members.
     Size,
+    /// Their registered domains.
     Domains,
+    /// When it was last told of.
     Recent,
 }
 
@@ -56,7 +62,17 @@ const KINDS: [(&str, TemplateKind); 4] = [
     ("copy_paste", TemplateKind::CopyPaste),
 ];
 
-pub(super) async fn list(State(app): State<Arc<App>>, RawQuery(query): RawQuery) -> Result<Json<List>, Problem> {
+/// The style clusters that are templates, the first first.
+#[utoipa::path(
+    get, path = "/v1/clusters", tag = "out", operation_id = "clusters", security((), ("token" = [])),
+    params(
+        ("sort" = Option<Order>, Query, inline, description = "By what: `rank` where nothing is said."),
+        ("kind" = Option<Kind>, Query, inline, description = "Only those of this kind."),
+        ("limit" = Option<u64>, Query, minimum = 1, maximum = 1000, description = "At most so many: 100 where nothing is said."),
+    ),
+    responses((status = 200, description = "The clusters.", body = ref("clusters.json")), Problem)
+)]
+pub(super) async fn clusters(State(app): State<Arc<App>>, RawQuery(query): RawQuery) -> Result<Json<List>, Problem> {
     let mut query = Query::read(query.as_deref());
     let order = query.word("sort", &ORDERS)?.unwrap_or(Order::Rank);
     let kind = query.word("kind", &KINDS)?;
@@ -86,7 +102,20 @@ fn by(order: Order, a: &Told, b: &Told) -> Ordering {
     }
 }
 
-pub(super) async fn one(
+/// A style cluster, with some of its members.
+#[utoipa::path(
+    get, path = "/v1/clusters/{*id}", tag = "out", operation_id = "cluster", security((), ("token" = [])),
+    params(
+        ("id" = String, Path, description = "The cluster's id, as verdicts have it."),
+        ("members" = Option<u64>, Query, minimum = 0, maximum = 1000, description = "At most so many members: 20 where nothing is said."),
+    ),
+    responses(
+        (status = 200, description = "The cluster.", body = ref("members.json")),
+        (status = 404, description = "No such cluster.", body = ref("problem.json"), content_type = "application/problem+json"),
+        Problem,
+    )
+)]
+pub(super) async fn cluster(
     State(app): State<Arc<App>>,
     Id(id): Id,
     RawQuery(query): RawQuery,
@@ -96,10 +125,12 @@ pub(super) async fn one(
     query.end("members")?;
     app.holds_verdicts()?;
     let unknown = || {
-        let detail = "no such cluster is known here: it may have gone, or have too few members to be a template";
+        let detail = "no such cluster is known here: it may have gone";
         Problem::new(StatusCode::NOT_FOUND, "unknown_cluster", detail)
     };
-    let cluster = app.state.directory().cluster(&id).ok_or_else(unknown)?;
+    // As it is now; where it became part of another, or has too few members, as it was last told of.
+    let now = current(&app, &id).await?.map(Arc::new);
+    let cluster = now.or_else(|| app.state.directory().cluster(&id)).ok_or_else(unknown)?;
     let members = tokio::task::spawn_blocking(move || members(&app, id, n_max)).await;
     let members = members.map_err(|error| Problem::bug(&error))?;
     Ok(Json(Members { cluster, members }))

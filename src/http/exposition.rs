@@ -1,6 +1,7 @@
 //! `/metrics`: what was counted, as Prometheus reads it.
 
 use super::App;
+use super::problem::Problem;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
@@ -11,7 +12,12 @@ use std::time::Duration;
 /// So often what histograms have gathered is put into their buckets, so that it does not grow while nobody asks.
 const UPKEEP_EVERY: Duration = Duration::from_secs(5);
 
-pub(super) async fn text(State(app): State<Arc<App>>) -> impl IntoResponse {
+/// What was counted, as Prometheus reads it.
+#[utoipa::path(
+    get, path = "/metrics", tag = "run", operation_id = "metrics", security((), ("token" = [])),
+    responses((status = 200, description = "The samples.", body = String, content_type = "text/plain"), Problem)
+)]
+pub(super) async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], app.metrics.render())
 }
 

@@ -12,20 +12,26 @@ mod access;
 mod body;
 mod channel;
 mod clusters;
+mod document;
 mod documents;
 mod events;
+mod explain;
 mod exposition;
 mod feed;
 mod health;
 mod id;
+mod openapi;
 mod patience;
 mod problem;
+mod prototype;
 mod query;
+mod rate;
 mod recent;
 mod router;
 mod server;
 mod snapshot;
 mod state;
+mod stats;
 mod stream;
 mod token;
 mod verdicts;
@@ -53,7 +59,7 @@ use tracing::{info, warn};
 /// Threads of the runtime. They parse envelopes and copy bytes; the rest waits.
 const N_WORKERS: usize = 2;
 /// Threads for short work that blocks, such as opening a reader.
-const N_BLOCKING: usize = 4;
+const N_BLOCKING: usize = 8;
 
 /// For so long threads are waited for that should have ended.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -67,12 +73,16 @@ struct App {
     bus: Arc<dyn Bus>,
     state: Arc<State>,
     access: access::Access,
+    rate: rate::Rate,
     dispatch: Dispatch,
     feed: feed::Feed,
     room: body::Room,
     streams: Arc<Semaphore>,
     downloads: Arc<Semaphore>,
+    explanations: Arc<Semaphore>,
     metrics: PrometheusHandle,
+    openapi: String,
+    last_lag: stats::LastLag,
     /// Tells the lists of this process from those of others.
     token_of_lists: u32,
     stopping: AtomicBool,
@@ -117,12 +127,16 @@ impl Http {
         let metrics = crate::metrics::install();
         let app = Arc::new(App {
             access: access::Access { token, is_loopback },
+            rate: rate::Rate::new(http.rate_per_s, http.rate_burst, http.rate_clients_max),
             dispatch: Dispatch::new(&settings),
             feed,
             room: body::Room::new(http.body_bytes_max, http.waiting_bytes_max, timeout),
             streams: Arc::new(Semaphore::new(http.streams_max)),
             downloads: Arc::new(Semaphore::new(snapshot::AT_ONCE_MAX)),
+            explanations: Arc::new(Semaphore::new(explain::AT_ONCE_MAX)),
             metrics: metrics.clone(),
+            openapi: openapi::written(router::routes().get_openapi()),
+            last_lag: stats::LastLag::default(),
             token_of_lists: getrandom::u32().context("the system has no random numbers")?,
             stopping: AtomicBool::new(false),
             settings: settings.clone(),

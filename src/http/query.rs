@@ -11,6 +11,29 @@ use std::time::Duration;
 /// The names by which verdicts are chosen.
 pub(super) const WANTED: &str = "class, kind, domain, group, cluster, label, q";
 
+/// The same, as `/openapi.json` has them.
+#[derive(utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "it is [`Query::wanted`] that reads them; the test of the contract compares the two")]
+pub(super) struct Choice {
+    /// Of one of these classes.
+    #[param(style = Form, explode = false, min_items = 1, inline)]
+    class: Option<Vec<Sort>>,
+    /// Pages, or mails.
+    #[param(inline)]
+    kind: Option<Kind>,
+    /// Of this registered domain.
+    domain: Option<String>,
+    /// Copies of the document of this id, and itself.
+    group: Option<String>,
+    /// In this style cluster.
+    cluster: Option<String>,
+    /// With this label.
+    label: Option<String>,
+    /// With this in the id or the URL, whatever the case of ASCII letters.
+    q: Option<String>,
+}
+
 /// The pairs of a query that were not asked for yet.
 pub(super) struct Query<'a> {
     pairs: Vec<(Cow<'a, str>, Cow<'a, str>)>,

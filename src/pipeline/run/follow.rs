@@ -87,9 +87,9 @@ pub fn follow(instance: &Instance, fold: Fold, journal: i64, until: Until) -> an
     follow_with(instance, fold, journal, until, |fold, entry, again| {
         same(entry, &again.entry)?;
         if matches!(entry.what, What::Epoch(_)) {
-            instance.show_clusters(fold);
+            instance.show(fold);
         }
-        instance.state.directory().learn(again.events);
+        instance.show_followed(entry, again.events, fold);
         Ok(())
     })
 }

@@ -111,6 +111,14 @@ impl Ways {
         way.expect("only input topics are read")
     }
 
+    /// The document in a record of an input, as its headers and its key name it.
+    pub fn document(&self, mut record: Record) -> Option<document::Record> {
+        let &(_, kind, form) = self.inputs.iter().find(|(topic, ..)| *topic == record.partition.topic)?;
+        let body = record.value.take()?;
+        let carrier = carrier(&record, kind).ok()?;
+        Some(document::Record { format: format(kind, form, &body), body, carrier })
+    }
+
     /// The topic between signers and store.
     pub fn signed(&self) -> Arc<str> {
         self.signed.clone()

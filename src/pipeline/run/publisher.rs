@@ -10,6 +10,7 @@ use super::fold::Folded;
 use super::inlet::shortened;
 use super::journal::Entry;
 use super::outputs::{Outlet, Publication};
+use super::shown::said;
 use crate::bus::{BusError, Outgoing, Seat};
 use crate::pipeline::directory::Directory;
 use crate::pipeline::filter::Event;
@@ -68,7 +69,7 @@ pub(super) fn publish(
         for time_ms in times_ms {
             counted::latency(Duration::from_millis(now_ms.saturating_sub(time_ms).max(0) as u64));
         }
-        directory.learn(events);
+        said(directory, events);
         // Nobody listens any more when the fold has stopped; what is committed stays so.
         let _unwanted = committed.send(offset);
     }
