@@ -10,7 +10,7 @@ pub mod manual;
 mod run;
 
 pub use run::{
-    BatchSettings, BusKind, BusSettings, HttpSettings, InputForm, KafkaSettings, SnapshotSettings, TopicSettings,
+    BatchSettings, BusKind, BusSettings, HttpSettings, InputForm, KafkaSettings, Mode, SnapshotSettings, TopicSettings,
 };
 
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,8 @@ pub const DEFAULT: &str = include_str!("default.toml");
 pub struct Settings {
     /// Keys every hash.
     pub secret: Secret,
+    /// Whether verdicts are to be acted on.
+    pub mode: Mode,
     /// What is too much.
     pub limits: Limits,
     /// Words and sentences.

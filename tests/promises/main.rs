@@ -26,6 +26,7 @@ mod mail;
 mod memory;
 mod naive;
 mod quality;
+mod quickstart;
 mod relations;
 mod run;
 mod scan_command;

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Sections that decide nothing.
-const INDIFFERENT: [&str; 7] = ["secret", "bus", "topics", "batch", "snapshot", "http", "kafka"];
+const INDIFFERENT: [&str; 8] = ["secret", "mode", "bus", "topics", "batch", "snapshot", "http", "kafka"];
 
 /// Under what the store folds.
 pub struct Scheme {
@@ -164,12 +164,14 @@ mod tests {
             settings.quilt.fraction_min = 0.625;
             settings.topics.pages_form = crate::config::InputForm::Raw;
             settings.batch.wait_ms = 77;
+            settings.mode = crate::config::Mode::Shadow;
         });
         let ours = scheme(|settings| settings.batch.wait_ms = 5);
         assert!(!made.is_like(&ours));
         let read = Scheme::recorded(&made.decisive(), &made.key_id(), SCHEME, &ours.settings).unwrap();
         assert!(read.is_like(&made));
         assert_eq!((read.settings.quilt.fraction_min, read.settings.batch.wait_ms), (0.625, 5));
+        assert_eq!(read.settings.mode, crate::config::Mode::Filter, "it decides nothing");
         assert_eq!(read.digest(), made.digest());
     }
 

@@ -242,7 +242,7 @@ pub(crate) fn command(ground: &Ground, arguments: &[&str], fault: Option<&str>) 
 fn toml(ground: &Ground) -> String {
     let settings = serde_json::to_value(&ground.settings).unwrap();
     let defaults = serde_json::to_value(seamripper::config::Settings::default()).unwrap();
-    let mut toml = String::new();
+    let mut toml = format!("mode = {}\n", settings["mode"]);
     for (section, values) in settings.as_object().unwrap() {
         let Some(values) = values.as_object() else { continue };
         let changed = values.iter().filter(|(key, value)| **value != defaults[section][*key] && !value.is_object());
