@@ -4,9 +4,8 @@ use super::App;
 use super::explain::current;
 use super::id::Id;
 use super::problem::Problem;
-use super::query::Query;
+use super::query::{Query, words};
 use crate::pipeline::directory::Told;
-use crate::pipeline::wanted::Wanted;
 use crate::verdict::event::{ClusterEvent, TemplateKind, Verdict};
 use axum::Json;
 use axum::extract::{RawQuery, State};
@@ -14,6 +13,7 @@ use axum::http::StatusCode;
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::sync::Arc;
+use utoipa::openapi::schema::Object;
 
 /// Clusters of a list, where nothing else is asked for, and at most.
 const LISTED: u64 = 100;
@@ -38,17 +38,36 @@ pub(super) struct Members {
     members: Vec<Arc<Verdict>>,
 }
 
+/// What can be asked of a list, as `/openapi.json` has it.
+#[derive(utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "it is [`clusters`] that reads them; the test of the contract compares the two")]
+pub(super) struct Choice {
+    /// By mean similarity times domains (`rank`, where nothing is said), by members, by their domains, or by when it was told of.
+    #[param(schema_with = orders)]
+    sort: Option<String>,
+    /// Only those of this kind.
+    #[param(schema_with = kinds)]
+    kind: Option<String>,
+    /// At most so many: 100 where nothing is said.
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<u64>,
+}
+
+fn orders() -> Object {
+    words(&ORDERS)
+}
+
+fn kinds() -> Object {
+    words(&KINDS)
+}
+
 /// By what a list goes.
-#[derive(Clone, Copy, utoipa::ToSchema)]
-#[schema(rename_all = "snake_case")]
+#[derive(Clone, Copy)]
 enum Order {
-    /// Mean similarity times domains.
     Rank,
-    /// Members.
     Size,
-    /// Their registered domains.
     Domains,
-    /// When it was last told of.
     Recent,
 }
 
@@ -65,11 +84,7 @@ const KINDS: [(&str, TemplateKind); 4] = [
 /// The style clusters that are templates, the first first.
 #[utoipa::path(
     get, path = "/v1/clusters", tag = "out", operation_id = "clusters", security((), ("token" = [])),
-    params(
-        ("sort" = Option<Order>, Query, inline, description = "By what: `rank` where nothing is said."),
-        ("kind" = Option<Kind>, Query, inline, description = "Only those of this kind."),
-        ("limit" = Option<u64>, Query, minimum = 1, maximum = 1000, description = "At most so many: 100 where nothing is said."),
-    ),
+    params(Choice),
     responses((status = 200, description = "The clusters.", body = ref("clusters.json")), Problem)
 )]
 pub(super) async fn clusters(State(app): State<Arc<App>>, RawQuery(query): RawQuery) -> Result<Json<List>, Problem> {
@@ -131,13 +146,17 @@ pub(super) async fn cluster(
     // As it is now; where it became part of another, or has too few members, as it was last told of.
     let now = current(&app, &id).await?.map(Arc::new);
     let cluster = now.or_else(|| app.state.directory().cluster(&id)).ok_or_else(unknown)?;
-    let members = tokio::task::spawn_blocking(move || members(&app, id, n_max)).await;
-    let members = members.map_err(|error| Problem::bug(&error))?;
-    Ok(Json(Members { cluster, members }))
+    let shown = tokio::task::spawn_blocking(move || {
+        let members = members(&app, &cluster, n_max);
+        Members { cluster, members }
+    });
+    shown.await.map(Json).map_err(|error| Problem::bug(&error))
 }
 
-fn members(app: &App, cluster: String, n_max: usize) -> Vec<Arc<Verdict>> {
-    let wanted = Wanted { cluster: Some(cluster), ..Wanted::default() };
+/// Those that bear its id, and its leaders: the first was judged before there was a cluster.
+fn members(app: &App, cluster: &ClusterEvent, n_max: usize) -> Vec<Arc<Verdict>> {
     let recent = app.state.directory().verdicts.newest(None).map(|(_, verdict)| verdict);
-    recent.filter(|verdict| wanted.accepts(verdict)).take(n_max).collect()
+    let is_member =
+        |verdict: &Arc<Verdict>| verdict.cluster.as_ref() == Some(&cluster.id) || cluster.leaders.contains(&verdict.id);
+    recent.filter(is_member).take(n_max).collect()
 }

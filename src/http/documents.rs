@@ -74,8 +74,8 @@ enum Sent {
     post, path = "/v1/pages", tag = "in", operation_id = "pages", security(("token" = [])),
     request_body(content(
         (ref("page.json") = "application/json"),
-        (String = "application/x-ndjson"),
-        (String = "text/html"),
+        ("application/x-ndjson"),
+        ("text/html"),
     ), description = "An envelope, envelopes on lines, or the document as it is, with the headers of a record."),
     responses(
         (status = 200, description = "All of it is durable.", body = ref("accepted.json")),
@@ -101,8 +101,8 @@ pub(super) async fn pages(app: State<Arc<App>>, headers: HeaderMap, body: Body) 
     post, path = "/v1/emails", tag = "in", operation_id = "emails", security(("token" = [])),
     request_body(content(
         (ref("email.json") = "application/json"),
-        (String = "application/x-ndjson"),
-        (String = "message/rfc822"),
+        ("application/x-ndjson"),
+        ("message/rfc822"),
     ), description = "An envelope, envelopes on lines, or the document as it is, with the headers of a record."),
     responses(
         (status = 200, description = "All of it is durable.", body = ref("accepted.json")),

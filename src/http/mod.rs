@@ -1,11 +1,11 @@
-//! The HTTP side of a run: documents in, verdicts out, and how it is.
+//! The HTTP side of a run: documents in, verdicts out, what is known of them, and how it is.
 //!
 //! It knows the bus only as [`Bus`], and has a small runtime of its own, so that the pipeline does not notice it. What blocks has a
 //! thread: one for all that is appended ([`feed`]), one for each stream of verdicts. [`router`] names the resources, each of which is a file;
 //! [`access`] says who may ask for what, [`server`] keeps slow clients from holding up others.
 //!
 //! # Invariants
-//! - Everything that clients can make us hold is bounded: connections, heads, bodies, what waits for the bus, streams.
+//! - Everything that clients can make us hold is bounded: connections, heads, bodies, what waits for the bus or the store, streams.
 //!   (`tests/promises/http/limits.rs`)
 
 mod access;
@@ -42,6 +42,8 @@ use crate::bus::{Bus, BusError};
 use crate::config::Settings;
 use crate::pipeline::directory;
 use crate::pipeline::dispatch::Dispatch;
+use crate::pipeline::run::fold::Fold;
+use crate::pipeline::run::question::{Answer, Question};
 use anyhow::Context;
 use axum::http::StatusCode;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -53,7 +55,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
 use tracing::{info, warn};
 
 /// Threads of the runtime. They parse envelopes and copy bytes; the rest waits.
@@ -66,6 +68,9 @@ const FAREWELL: Duration = Duration::from_secs(1);
 
 /// After a bus that failed, what was said before is asked for so much later.
 const REFILL_PAUSE: Duration = Duration::from_secs(5);
+
+/// A store that is busy is waited for so long.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
 
 /// What every resource needs.
 struct App {
@@ -89,6 +94,28 @@ struct App {
 }
 
 impl App {
+    /// Asks the store, which answers between two batches.
+    async fn ask(&self, question: Question) -> Result<Answer, Problem> {
+        let (role, phase) = (self.state.role(), self.state.phase());
+        if !phase.is_ready() {
+            let detail = format!("the store cannot be asked while this instance is {}", phase.name(role));
+            return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "state", detail));
+        }
+        let (answer, answered) = oneshot::channel();
+        let ask = move |fold: &Fold| {
+            if !answer.is_closed() {
+                // Who has gone meanwhile wants no answer.
+                let _gone = answer.send(question.answer(fold));
+            }
+        };
+        self.state.questions().put(ask).map_err(|full| Problem::busy("questions", full.to_string()))?;
+        let late = |_| Problem::busy("timeout", "the store did not answer in time");
+        tokio::time::timeout(ANSWER_PATIENCE, answered)
+            .await
+            .map_err(late)?
+            .map_err(|_| Problem::busy("timeout", "the store was put aside before it could answer"))
+    }
+
     /// Whether what was said of late is known here.
     fn holds_verdicts(&self) -> Result<(), Problem> {
         if self.state.role() == Role::Sign {

@@ -16,9 +16,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::openapi::{
-    Components, ContentBuilder, HeaderBuilder, Object, Ref, RefOr, Response, ResponseBuilder, Type,
-};
+use utoipa::openapi::{Components, ContentBuilder, HeaderBuilder, Object, Ref, RefOr, Response, ResponseBuilder, Type};
 use utoipa::{IntoResponses, Modify, OpenApi};
 
 /// All that can be asked for; the routes bring their paths.
@@ -59,17 +57,14 @@ impl IntoResponses for Problem {
             ResponseBuilder::new().description(description).content("application/problem+json", content)
         };
         let later = HeaderBuilder::new()
-            .schema(Object::with_type(Type::Integer))
+            .schema(Some(Object::with_type(Type::Integer)))
             .description(Some("Seconds after which to come again."))
             .build();
         BTreeMap::from([
             ("400".into(), problem("The query, or the id in the path, cannot be read.").build().into()),
             ("401".into(), problem("This needs the token.").build().into()),
             ("421".into(), problem("Asked for by a name that is not this machine's own.").build().into()),
-            (
-                "429".into(),
-                problem("This address asks too often.").header("retry-after", later.clone()).build().into(),
-            ),
+            ("429".into(), problem("This address asks too often.").header("retry-after", later.clone()).build().into()),
             ("500".into(), problem("A bug, or damage.").build().into()),
             ("503".into(), problem("Not now.").header("retry-after", later).build().into()),
         ])
@@ -197,7 +192,9 @@ mod tests {
                 assert_eq!(codes.iter().any(|code| **code == "429"), !is_open, "{name}: {codes:?}");
                 for (code, response) in operation["responses"].as_object().unwrap() {
                     let is_problem = response["content"].get("application/problem+json").is_some();
-                    let is_good = code.starts_with('2') || is_open || (path == "/v1/pages" || path == "/v1/emails") && code == "422";
+                    let is_good = code.starts_with('2')
+                        || is_open
+                        || (path == "/v1/pages" || path == "/v1/emails") && code == "422";
                     assert!(is_problem || is_good, "{name} {code}");
                 }
                 for parameter in operation["parameters"].as_array().into_iter().flatten() {

@@ -5,7 +5,7 @@ use super::id::Id;
 use super::problem::Problem;
 use super::query::Query;
 use crate::document::Kind;
-use crate::pipeline::run::question::{Answer, Group, Known, Question, Prototype as Record};
+use crate::pipeline::run::question::{Answer, Group, Known, Prototype as Record, Question};
 use axum::Json;
 use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;

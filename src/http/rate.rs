@@ -50,7 +50,8 @@ impl Rate {
     pub(super) fn admit(&self, peer: Peer) -> Result<(), Problem> {
         self.admit_at(peer, Instant::now()).map_err(|wait| {
             counter!(names::HTTP_RATE_LIMITED).increment(1);
-            let detail = "this address asks more often than it may (http.rate_per_s, http.rate_burst): come again later";
+            let detail =
+                "this address asks more often than it may (http.rate_per_s, http.rate_burst): come again later";
             let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate", detail);
             problem.retry_after(wait)
         })

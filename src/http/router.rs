@@ -48,7 +48,8 @@ pub(super) fn router(app: Arc<App>) -> Router {
 /// Lets in who may come in, and counts what came of it.
 async fn gate(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     // What else may be asked for is for others to choose.
-    let path = request.extensions().get::<MatchedPath>().map_or("other".into(), |path| path.as_str().replace("{*", "{"));
+    let path =
+        request.extensions().get::<MatchedPath>().map_or("other".into(), |path| path.as_str().replace("{*", "{"));
     let mut response = match admitted(&app, &request) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
@@ -74,6 +75,7 @@ async fn unknown() -> Problem {
 }
 
 async fn other_method() -> Problem {
-    let detail = "documents are sent with POST, and everything else is asked for with GET; /openapi.json says what there is";
+    let detail =
+        "documents are sent with POST, and everything else is asked for with GET; /openapi.json says what there is";
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", detail)
 }

@@ -52,7 +52,8 @@ impl Server {
             match accepted {
                 Ok((stream, peer)) => {
                     let peer = Peer(peer.ip());
-                    let connection = connection((stream, peer), self.router.clone(), self.timeout, self.stopping.clone());
+                    let connection =
+                        connection((stream, peer), self.router.clone(), self.timeout, self.stopping.clone());
                     tokio::spawn(async move {
                         connection.await;
                         drop(permit);

@@ -29,6 +29,7 @@ pub(super) struct Stats {
     version: &'static str,
     role: super::Role,
     state: &'static str,
+    mode: crate::config::Mode,
     store: String,
     uptime_s: f64,
     /// Since this instance began.
@@ -125,6 +126,7 @@ fn stats_of(app: &App, lag: Option<Lag>) -> Stats {
         version: env!("CARGO_PKG_VERSION"),
         role,
         state: phase.name(role),
+        mode: settings.mode,
         store: settings.bus.store.clone(),
         uptime_s: directory.tally.age().as_secs_f64(),
         total: directory.tally.total(),

@@ -69,7 +69,8 @@ mod tests {
     fn groups_and_what_is_kept_can_be_asked_for() {
         let mut store = Store::new(&settings(4 << 20));
         // Each shares four of five terms with the one before: the last is nearer to those than to the head.
-        let batch = [arrival("a", Kind::Email, 0..60), arrival("b", Kind::Email, 6..66), arrival("x", Kind::Email, 900..960)];
+        let batch =
+            [arrival("a", Kind::Email, 0..60), arrival("b", Kind::Email, 6..66), arrival("x", Kind::Email, 900..960)];
         store.hits(&batch, 1);
         let known = store.known("a").unwrap();
         let head = known.own.unwrap();

@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The longest window.
-pub const WINDOW_S_MAX: u64 = 300;
+pub(super) const WINDOW_S_MAX: u64 = 300;
 /// A second that has begun is not over.
 const SLOTS: usize = WINDOW_S_MAX as usize + 1;
 

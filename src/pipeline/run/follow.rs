@@ -27,6 +27,8 @@ const POLL_ENTRIES_MAX: usize = 64;
 const POLL_BYTES_MAX: usize = 16 << 20;
 /// How long a standby sleeps between two looks at the journal.
 const WAIT: Duration = Duration::from_millis(50);
+/// So often somebody who asks is answered, also when there is nothing to follow.
+const TICK: Duration = Duration::from_millis(20);
 
 /// How following ended.
 pub enum Followed {
@@ -115,7 +117,9 @@ pub fn follow_with(
     let (first, mut n_documents) = (fold.number, 0);
     let finder = Finder::new(instance, &fold, journal);
     let find = |belt: &mut Belt<Step>| finder.find(belt, until);
-    let found = line(find, n_threads, worker, Pace::default(), |done: Vec<Done>| {
+    let pace = Pace { tick: Some(TICK), ..Pace::default() };
+    let found = line(find, n_threads, worker, pace, |done: Vec<Done>| {
+        instance.state.questions().answer(&fold);
         for one in done {
             match one {
                 Done::Taken(one) => taken.push(one),

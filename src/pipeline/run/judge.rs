@@ -215,6 +215,7 @@ impl<'a> Holder<'a> {
 
     /// What was signed comes in; batches are cut and folded.
     fn take(&mut self, taken: Vec<Taken>) -> anyhow::Result<()> {
+        self.instance.state.questions().answer(&self.fold);
         let batch = &self.instance.scheme.settings.batch;
         if !taken.is_empty() {
             self.active = Instant::now();

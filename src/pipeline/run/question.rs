@@ -1,13 +1,62 @@
 //! Questions to the state, and their answers: what only the store knows of a document.
 //!
-//! The thread that owns the fold answers them between two batches, since nobody else may look at it. So they are few and small: each is
-//! a handful of look-ups.
+//! The thread that owns the fold answers them between two batches, since nobody else may look at it: where it judges, and where it
+//! stands by. So they are few and small: a handful of look-ups each. What they see may be a batch ahead of what is committed.
+//!
+//! # Invariants
+//! - Only so many wait, and only so many are answered between two batches. (`questions_are_bounded`)
 
 use super::fold::Fold;
 use crate::document::Kind;
+use crate::metrics as names;
 use crate::store::{Card, Kept, Ref};
 use crate::verdict::event::{ClusterEvent, Source, Verdict};
+use crossbeam_channel::{Receiver, Sender, bounded};
+use metrics::gauge;
 use serde::Serialize;
+
+/// Questions that wait.
+const WAITING_MAX: usize = 256;
+/// Questions that are answered between two batches.
+const AT_ONCE_MAX: usize = 64;
+
+/// Something that looks at the state, and tells somebody what it saw.
+pub type Ask = Box<dyn FnOnce(&Fold) + Send>;
+
+/// Where questions wait for the thread that owns the fold.
+#[derive(Debug)]
+pub struct Questions {
+    queue: Sender<Ask>,
+    waiting: Receiver<Ask>,
+}
+
+/// Too many questions wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("too many questions wait for the store")]
+pub struct Full;
+
+impl Default for Questions {
+    fn default() -> Self {
+        let (queue, waiting) = bounded(WAITING_MAX);
+        Self { queue, waiting }
+    }
+}
+
+impl Questions {
+    /// Puts a question behind the others.
+    pub fn put(&self, ask: impl FnOnce(&Fold) + Send + 'static) -> Result<(), Full> {
+        self.queue.try_send(Box::new(ask)).map_err(|_| Full)
+    }
+
+    /// Answers what waits; the owner of the fold does so between two batches.
+    pub fn answer(&self, fold: &Fold) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        self.waiting.try_iter().take(AT_ONCE_MAX).for_each(|ask| ask(fold));
+        gauge!(names::QUEUE_DEPTH, "queue" => "questions").set(self.waiting.len() as f64);
+    }
+}
 
 /// What can be asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,4 +163,37 @@ fn known(fold: &Fold, id: &str) -> Option<Known> {
     });
     let verdict = own.and_then(|own| fold.filter.judge().last_said(own, store));
     Some(Known { kind, group, prototype, verdict })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scheme::Scheme;
+    use super::*;
+    use crate::config::Settings;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn questions_are_bounded() {
+        let mut settings = Settings::default();
+        settings.store.memory = 16 << 20;
+        let fold = Fold::new(Arc::new(Scheme::new(Arc::new(settings)).unwrap()));
+        let (questions, n) = (Questions::default(), Arc::new(AtomicUsize::new(0)));
+        let ask = || {
+            let n = n.clone();
+            move |fold: &Fold| {
+                assert_eq!(Question::Document("a".into()).answer(fold), Answer::Document(None));
+                assert_eq!(Question::Sources(vec!["a".into(); 2]).answer(fold), Answer::Sources(vec![None; 2]));
+                assert_eq!(Question::Cluster("t-1".into()).answer(fold), Answer::Cluster(None));
+                n.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        (0..WAITING_MAX).for_each(|_| questions.put(ask()).unwrap());
+        assert_eq!(questions.put(ask()), Err(Full));
+        questions.answer(&fold);
+        assert_eq!(n.load(Ordering::Relaxed), AT_ONCE_MAX);
+        assert_eq!(questions.put(ask()), Ok(()));
+        (0..10).for_each(|_| questions.answer(&fold));
+        assert_eq!(n.load(Ordering::Relaxed), WAITING_MAX + 1);
+    }
 }
