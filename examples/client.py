@@ -120,6 +120,12 @@ class Filter:
         finally:
             connection.close()
 
+    def close(self) -> None:
+        """Closes the connection of this thread."""
+        if connection := getattr(self._mine, "connection", None):
+            connection.close()
+            self._mine.connection = None
+
     # -- below -------------------------------------------------------------------------------------------------------------
 
     def _bearer(self) -> dict:
