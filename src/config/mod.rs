@@ -7,10 +7,12 @@
 mod check;
 mod load;
 pub mod manual;
+mod milter;
 mod run;
 
+pub use milter::{Action, Listen, MilterSettings, Mode, Server};
 pub use run::{
-    BatchSettings, BusKind, BusSettings, HttpSettings, InputForm, KafkaSettings, SnapshotSettings, TopicSettings,
+    BatchSettings, BusKind, BusSettings, HttpSettings, InputForm, KafkaSettings, Mode, SnapshotSettings, TopicSettings,
 };
 
 use serde::{Deserialize, Serialize};
@@ -26,6 +28,8 @@ pub const DEFAULT: &str = include_str!("default.toml");
 pub struct Settings {
     /// Keys every hash.
     pub secret: Secret,
+    /// Whether verdicts are to be acted on.
+    pub mode: Mode,
     /// What is too much.
     pub limits: Limits,
     /// Words and sentences.
@@ -60,6 +64,8 @@ pub struct Settings {
     pub snapshot: SnapshotSettings,
     /// The HTTP side.
     pub http: HttpSettings,
+    /// How mail servers are served.
+    pub milter: MilterSettings,
     /// How Kafka is talked to.
     pub kafka: KafkaSettings,
 }

@@ -9,6 +9,16 @@ use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+/// Whether verdicts are to be acted on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// They are.
+    Filter,
+    /// They are to be looked at, and everything is let through.
+    Shadow,
+}
+
 /// Which bus, and what is kept beside it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -107,6 +117,10 @@ pub struct HttpSettings {
     pub waiting_bytes_max: usize,
     pub streams_max: usize,
     pub repeats_held_max: usize,
+    pub labels_bytes_max: usize,
+    pub verdicts_held_max: usize,
+    pub verdicts_held_bytes_max: usize,
+    pub clusters_held_max: usize,
 }
 
 /// How Kafka is talked to.
