@@ -9,8 +9,9 @@ use super::inlet::{Fate, SetAside, Taken};
 use super::journal::{self, Batch, Entry, Epoch, Origin, SCHEMA, What};
 use super::label::{LabelRecord, Order};
 use super::scheme::Scheme;
+use super::succession::{Handover, Succession, numbered};
 use crate::bus::{Outgoing, Partition, Positions};
-use crate::pipeline::filter::{Event, Filter};
+use crate::pipeline::filter::{Event, Filter, Twin};
 use crate::signature;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -27,6 +28,10 @@ pub struct Fold {
     pub number: u64,
     /// The epoch it is in; 0 before the first.
     pub epoch: u64,
+    /// What is to take its place, while something is.
+    pub succession: Option<Succession>,
+    /// Where it took the place of another, if it did.
+    pub handover: Option<Handover>,
 }
 
 /// What came of a batch, before it is written out.
@@ -46,15 +51,16 @@ pub struct Folded {
 impl Fold {
     /// A state that has seen nothing.
     pub fn new(scheme: Arc<Scheme>) -> Self {
-        Self { filter: scheme.filter(), scheme, positions: Positions::default(), number: 0, epoch: 0 }
+        let (filter, positions) = (scheme.filter(), Positions::default());
+        Self { filter, scheme, positions, number: 0, epoch: 0, succession: None, handover: None }
     }
 
     /// Takes labels in, then folds what was taken.
     pub fn fold(&mut self, labels: Vec<LabelRecord>, taken: Vec<Taken>, n_threads: usize) -> Folded {
         let mut folded = self.begun(labels);
-        let mut arrivals = Vec::with_capacity(taken.len());
+        let (mut arrivals, mut twins) = (Vec::with_capacity(taken.len()), Vec::new());
         let What::Batch(batch) = &mut folded.entry.what else { unreachable!("a batch was begun") };
-        for Taken { partition, offset, time_ms, n_bytes, fate, via } in taken {
+        for Taken { partition, offset, time_ms, n_bytes, fate, via, beside } in taken {
             match &via {
                 None => journal::add(&mut batch.ranges, &partition, offset),
                 Some((signed, offset)) => {
@@ -67,6 +73,16 @@ impl Fold {
             }
             self.positions.pass(&partition, offset);
             folded.n_bytes += n_bytes;
+            // What was on its way at a succession was signed under both schemes.
+            let (fate, beside) = match beside {
+                Some(beside) if self.succession.is_none() => (*beside, None),
+                beside => (fate, beside),
+            };
+            assert_eq!(beside.is_some(), self.succession.is_some(), "{partition} {offset} under one scheme of two");
+            if let Some(Fate::Document(arrival)) = beside.map(|beside| *beside) {
+                let elder = matches!(fate, Fate::Document(_)).then_some(arrivals.len());
+                twins.push(Twin { arrival: *arrival, elder });
+            }
             match fate {
                 Fate::Document(arrival) => {
                     folded.times_ms.push(time_ms);
@@ -80,7 +96,8 @@ impl Fold {
                 Fate::Empty => {}
             }
         }
-        self.filter.fold(&arrivals, n_threads, |event| folded.events.push(event));
+        let Self { filter, handover, .. } = self;
+        filter.fold_both(&arrivals, twins, n_threads, |event| folded.events.push(numbered(event, handover.as_ref())));
         folded.entry.positions = self.positions.clone();
         folded
     }
@@ -88,7 +105,8 @@ impl Fold {
     /// Takes labels in, then decides all that waits to be looked at again.
     pub fn idle(&mut self, labels: Vec<LabelRecord>) -> Folded {
         let mut folded = self.begun(labels);
-        self.filter.settle_revisions(|event| folded.events.push(event));
+        let Self { filter, handover, .. } = self;
+        filter.settle_revisions(|event| folded.events.push(numbered(event, handover.as_ref())));
         let What::Batch(batch) = folded.entry.what else { unreachable!("a batch was begun") };
         folded.entry.what = What::Idle(batch);
         folded.entry.positions = self.positions.clone();
@@ -97,7 +115,10 @@ impl Fold {
 
     /// Begins an epoch.
     pub fn turn(&mut self, state: Origin) -> Folded {
-        let scheme = &self.scheme;
+        let scheme = match (&state, &self.succession) {
+            (Origin::Beside { .. }, Some(succession)) => &succession.scheme,
+            _ => &self.scheme,
+        };
         let epoch = Epoch {
             settings: scheme.decisive(),
             settings_digest: scheme.digest(),

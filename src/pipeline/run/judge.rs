@@ -14,6 +14,7 @@ use crate::bus::{BusError, Partition, Positions, Reader, Record, Seat};
 use crate::pipeline::line::{BATCH_JOBS_MAX, BATCHES_PER_THREAD, Belt, Pace, line};
 use anyhow::Context;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -56,7 +57,7 @@ pub fn judge(instance: &Instance, fold: Fold, seat: Box<dyn Seat>, lost: Option<
             })
             .context("no thread for publishing")?;
         let mut holder = Holder::new(instance, fold, batches_in, committed)?;
-        let judged = holder.begin(lost).and_then(|()| holder.judge());
+        let judged = holder.begin(lost).and_then(|()| holder.succeed()).and_then(|()| holder.judge());
         let is_fenced = judged.as_ref().err().is_some_and(|error| error.is::<PublisherGone>());
         let last = match &judged {
             Ok(()) => holder.last_batch(),
@@ -122,6 +123,8 @@ struct Holder<'a> {
     writing: Option<Writing>,
     is_written: bool,
     snapshot_due: Instant,
+    /// Whether one scheme has followed another since it began.
+    is_handed_over: Arc<AtomicBool>,
 }
 
 /// What is left of a holder that has ended.
@@ -156,6 +159,7 @@ impl<'a> Holder<'a> {
             writing: None,
             is_written: false,
             snapshot_due,
+            is_handed_over: Arc::default(),
         })
     }
 
@@ -198,11 +202,12 @@ impl<'a> Holder<'a> {
         let tick = (wait / 2).clamp(Duration::from_millis(1), Duration::from_millis(20));
         let positions = self.fold.positions.clone();
         let instance = self.instance;
+        let under = self.fold.under(self.is_handed_over.clone());
         // Whoever reads may have nothing to put down, and would not notice.
         let is_over = AtomicBool::new(false);
         let find = |belt: &mut Belt<Record>| read(instance, positions, &is_over, belt);
         let worker = || {
-            let mut inlet: Inlet = scheme.inlet();
+            let mut inlet: Inlet = under.inlet();
             move |record: Record| inlet.take(record)
         };
         // While a batch is made durable, as many documents as it has are signed.
@@ -250,6 +255,21 @@ impl<'a> Holder<'a> {
         let n_documents = taken.len();
         let folded = self.fold.fold(labels, taken, self.instance.n_fold_threads());
         counted::batch(n_documents, folded.n_bytes, begun.elapsed());
+        self.send(folded)?;
+        self.succeed()
+    }
+
+    /// What began beside the store takes its place, once it has seen all that counts.
+    fn succeed(&mut self) -> anyhow::Result<()> {
+        if !self.fold.is_succession_due() {
+            return Ok(());
+        }
+        if let Some(writing) = self.writing.take() {
+            writing.abandon(&mut self.fold);
+        }
+        let folded = self.fold.succeed();
+        self.is_handed_over.store(true, Ordering::Relaxed);
+        info!("the present settings decide from here on, what was stored under the former ones is dropped");
         self.send(folded)
     }
 

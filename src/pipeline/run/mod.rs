@@ -3,7 +3,7 @@
 //! State is a fold over the [`journal`]. An [`Instance`] begins at its newest snapshot ([`snapshots`]), folds what the
 //! journal says was folded since ([`mod@follow`], [`replay`]), and when the seat is given to it goes on with what is new
 //! ([`mod@judge`]). [`fold`] is what both do with a batch; [`inlet`] takes records in, [`outputs`] writes them out,
-//! [`publisher`] makes them durable; [`signer`] is the role that only signs.
+//! [`publisher`] makes them durable; [`signer`] is the role that only signs. [`succession`] is how one scheme follows another.
 
 pub mod audit;
 mod counted;
@@ -22,6 +22,7 @@ pub mod scheme;
 pub mod signed;
 pub mod signer;
 pub mod snapshots;
+pub mod succession;
 
 use crate::bus::{Bus, BusError, Partition, Positions};
 use crate::config::{BusKind, Settings};
@@ -34,7 +35,7 @@ use journal::Origin;
 use judge::{Ended, judge};
 use outputs::Outlet;
 use publisher::Committed;
-use scheme::Scheme;
+use scheme::{Scheme, SchemeError};
 use snapshots::{Kept, Snapshots};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -263,7 +264,14 @@ impl Instance {
                 Err(error) => warn!(holder = settings.snapshot.holder, "no snapshot from the holder: {error:#}"),
             }
         }
-        if let Some((fold, journal)) = self.snapshots.newest(extent.end, settings)? {
+        let newest = match self.snapshots.newest(extent.end, settings) {
+            Err(error) if self.accept_loss && error.is::<SchemeError>() => {
+                warn!("{error:#}");
+                None
+            }
+            newest => newest?,
+        };
+        if let Some((fold, journal)) = newest {
             self.restored_from(&fold, journal);
             if journal >= extent.begin {
                 return Ok(Restored { fold, journal, lost: None });
@@ -337,7 +345,7 @@ impl Instance {
         };
         if let Some(Lost { why }) = lost {
             error!("LOSS ACCEPTED: {why}");
-            if !fold.scheme.is_like(&self.scheme) {
+            if !fold.is_under(&self.scheme) {
                 *fold = Fold {
                     positions: fold.positions.clone(),
                     number: fold.number,
@@ -357,21 +365,27 @@ impl Instance {
         if self.first_store.is_some() {
             warn!("the journal is not empty, the store to begin with is passed over");
         }
-        if fold.scheme.is_like(&self.scheme) {
-            return Ok(None);
-        }
-        match fold.carry(self.scheme.clone()) {
-            Ok(()) => Ok(Some(Origin::Carried)),
+        let turned = match &fold.succession {
+            Some(_) => self.turn_beside(fold),
+            None if fold.scheme.is_like(&self.scheme) => {
+                if self.scheme.settings.former.is_some() {
+                    info!("`previous` is needed no more, but to audit what was judged under it");
+                }
+                return Ok(None);
+            }
+            None => match fold.carry(self.scheme.clone()) {
+                Ok(()) => return Ok(Some(Origin::Carried)),
+                Err(error) => self.begin_beside(fold, error).map(Some),
+            },
+        };
+        match turned {
             Err(error) if self.accept_loss => {
                 error!("LOSS ACCEPTED: the store begins anew: {error:#}");
                 let Fold { positions, number, epoch, .. } = std::mem::replace(fold, Fold::new(self.scheme.clone()));
                 *fold = Fold { positions, number, epoch, ..Fold::new(self.scheme.clone()) };
                 Ok(Some(Origin::Snapshot { why: format!("settings changed: {error:#}") }))
             }
-            Err(error) => Err(error.context(
-                "the settings have changed in a way that the store cannot go on under. --accept-loss begins an empty \
-                 store where the journal ends",
-            )),
+            turned => turned,
         }
     }
 

@@ -200,7 +200,7 @@ impl Signer {
         {
             let fate = inlet.outgrown(&original, signed.n_bytes());
             let (partition, offset, time_ms) = place;
-            let taken = Taken { partition, offset, time_ms, n_bytes, fate, via: None };
+            let taken = Taken { partition, offset, time_ms, n_bytes, fate, via: None, beside: None };
             reason = self::reason(&taken);
             (signed, letter) = outgoing(taken, &self.under, &self.ways);
         }
