@@ -126,6 +126,7 @@ pub struct HttpSettings {
     pub waiting_bytes_max: usize,
     pub streams_max: usize,
     pub repeats_held_max: usize,
+    pub labels_bytes_max: usize,
     pub verdicts_held_max: usize,
     pub verdicts_held_bytes_max: usize,
     pub clusters_held_max: usize,

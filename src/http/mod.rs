@@ -16,8 +16,11 @@ mod documents;
 mod events;
 mod exposition;
 mod feed;
+mod forget;
 mod health;
 mod id;
+mod label_book;
+mod labels;
 mod patience;
 mod problem;
 mod query;
@@ -30,6 +33,8 @@ mod stream;
 mod token;
 mod verdicts;
 
+pub(crate) use exposition::{Exposition, upkeep};
+pub(crate) use server::asked;
 pub use state::{Phase, Role, State};
 
 use crate::bus::{Bus, BusError};
@@ -72,6 +77,7 @@ struct App {
     room: body::Room,
     streams: Arc<Semaphore>,
     downloads: Arc<Semaphore>,
+    labels: label_book::Book,
     metrics: PrometheusHandle,
     /// Tells the lists of this process from those of others.
     token_of_lists: u32,
@@ -122,6 +128,7 @@ impl Http {
             room: body::Room::new(http.body_bytes_max, http.waiting_bytes_max, timeout),
             streams: Arc::new(Semaphore::new(http.streams_max)),
             downloads: Arc::new(Semaphore::new(snapshot::AT_ONCE_MAX)),
+            labels: label_book::Book::new(&settings.topics.labels, http.labels_bytes_max, timeout),
             metrics: metrics.clone(),
             token_of_lists: getrandom::u32().context("the system has no random numbers")?,
             stopping: AtomicBool::new(false),

@@ -1,7 +1,7 @@
 //! The routes: one file for each resource, and this one that names them. All pass the same gate.
 
 use super::problem::Problem;
-use super::{App, clusters, documents, events, exposition, health, snapshot, verdicts};
+use super::{App, clusters, documents, events, exposition, forget, health, labels, snapshot, verdicts};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
@@ -12,7 +12,17 @@ use metrics::counter;
 use std::sync::Arc;
 
 /// The paths that are counted under their own names; what else may be asked for is for others to choose.
-const PATHS: [&str; 7] = ["/healthz", "/readyz", "/metrics", "/v1/pages", "/v1/emails", "/v1/verdicts", "/v1/snapshot"];
+const PATHS: [&str; 9] = [
+    "/healthz",
+    "/readyz",
+    "/metrics",
+    "/v1/pages",
+    "/v1/emails",
+    "/v1/verdicts",
+    "/v1/labels",
+    "/v1/forget",
+    "/v1/snapshot",
+];
 
 pub(super) fn router(app: Arc<App>) -> Router {
     Router::new()
@@ -25,6 +35,8 @@ pub(super) fn router(app: Arc<App>) -> Router {
         .route("/v1/events", get(events::events))
         .route("/v1/clusters", get(clusters::list))
         .route("/v1/clusters/{*id}", get(clusters::one))
+        .route("/v1/labels", get(labels::labels).post(labels::put).delete(labels::delist))
+        .route("/v1/forget", post(forget::forget))
         .route("/v1/snapshot", get(snapshot::newest))
         .fallback(unknown)
         .method_not_allowed_fallback(other_method)

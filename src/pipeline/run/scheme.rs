@@ -1,13 +1,15 @@
 //! Under what the store folds: the settings that decide signatures and verdicts, with their lexicons.
 //!
 //! Threads, batches, bus and HTTP are not among them. The journal and every snapshot hold them in full, but for the secret,
-//! so that what was written under other settings is followed under those.
+//! so that what was written under other settings is followed under those; lexicons of files are kept beside the
+//! snapshots ([`shelf`]).
 //!
 //! # Invariants
 //! - Settings that decide come back out of the journal, the others stay ours. (`decisive_settings_come_back`)
 //! - A scheme of another secret or lexicon is refused, unless it is that of the former settings. (`another_secret_is_refused`)
 
 use super::inlet::{Inlet, Ways};
+use super::shelf::{self, Shelf};
 use super::signed::signed_under;
 use crate::config::{Problems, Settings};
 use crate::pipeline::filter::Filter;
@@ -21,8 +23,8 @@ use std::sync::atomic::AtomicBool;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Sections that decide nothing.
-const INDIFFERENT: [&str; 10] =
-    ["secret", "previous", "mode", "succession", "bus", "topics", "batch", "snapshot", "http", "kafka"];
+const INDIFFERENT: [&str; 11] =
+    ["secret", "previous", "mode", "succession", "bus", "topics", "batch", "snapshot", "http", "milter", "kafka"];
 
 /// Under what the store folds.
 pub struct Scheme {
@@ -45,8 +47,8 @@ pub enum SchemeError {
     Lexicons(#[from] Problems),
     /// The secret, a lexicon or the scheme is another.
     #[error(
-        "it was made with another secret or lexicon (key {found}, ours gives {ours}): name the configuration that was in \
-         force then as `previous`, and keep the files of its lexicons"
+        "it was made with another `secret` or other lexicons than are set now (key {found}, ours gives {ours}): name the \
+         configuration that was in force then as `previous`"
     )]
     Key {
         /// The key that it was made with.
@@ -66,8 +68,12 @@ impl Scheme {
     /// That of the settings in force.
     pub fn new(settings: Arc<Settings>) -> Result<Self, Problems> {
         let lexicons = lexicon::load(&settings)?;
+        Ok(Self::with(settings, lexicons))
+    }
+
+    fn with(settings: Arc<Settings>, lexicons: Arc<Lexicons>) -> Self {
         let key_id = Signer::new(&settings, lexicons.clone()).key_id();
-        Ok(Self { settings, lexicons, key_id })
+        Self { settings, lexicons, key_id }
     }
 
     /// The one that `decisive` and `key_id` were written down of, with what `ours` says where it does not matter.
@@ -76,10 +82,12 @@ impl Scheme {
             return Err(SchemeError::Scheme { found: scheme });
         }
         let mut settings = merged(decisive, ours).map_err(SchemeError::Settings)?;
-        let mut made = Self::new(Arc::new(settings.clone()))?;
+        let shelf = Shelf::new(ours);
+        let lexicons = Lexicons::new(&settings, |name| shelf.read(name))?;
+        let mut made = Self::with(Arc::new(settings.clone()), lexicons.clone());
         if let Some(former) = ours.former.as_ref().filter(|_| made.key_id() != key_id) {
             settings.secret = former.secret.clone();
-            made = Self::new(Arc::new(settings))?;
+            made = Self::with(Arc::new(settings), lexicons);
         }
         if made.key_id() != key_id {
             return Err(SchemeError::Key { found: key_id.to_owned(), ours: made.key_id() });
@@ -93,6 +101,8 @@ impl Scheme {
         let mut all = serde_json::to_value(&*self.settings).expect("settings have no map with odd keys");
         if let Value::Object(sections) = &mut all {
             sections.retain(|name, _| !INDIFFERENT.contains(&name.as_str()));
+            let imatch = shelf::kept(&self.settings.imatch, &self.lexicons);
+            sections.insert("imatch".into(), json!(imatch));
             sections.insert(
                 "inputs".into(),
                 json!({

@@ -151,15 +151,8 @@ impl Instance {
                  where the journal ends",
             ));
         };
-        let former = Scheme::new(former.clone()).context("the former settings (`previous`)")?;
-        if former.key_id != fold.scheme.key_id {
-            bail!(
-                "`previous` is {}, and the store was made with another secret, lexicon or signature settings (key {}, those \
-                 give {})",
-                settings.previous,
-                fold.scheme.key_id(),
-                former.key_id()
-            );
+        if former.secret != fold.scheme.settings.secret {
+            bail!("the store was made with another secret than that of `previous` ({})", settings.previous);
         }
         if self.state.role() != Role::All {
             bail!("{ROLES}: {why:#}");

@@ -5,6 +5,7 @@
 mod access;
 mod documents;
 mod health;
+mod labels;
 mod limits;
 mod snapshot;
 mod verdicts;
@@ -104,6 +105,12 @@ impl Served {
         let request = agent().post(self.url(path)).header("authorization", self.bearer()).content_type(media);
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         answer(request.send(body))
+    }
+
+    /// Takes something back, with the token.
+    pub(crate) fn delete(&self, path: &str, body: &str) -> Answer {
+        let request = agent().delete(self.url(path)).header("authorization", self.bearer());
+        answer(request.force_send_body().content_type("application/json").send(body.as_bytes()))
     }
 
     pub(crate) fn bearer(&self) -> String {
@@ -209,7 +216,7 @@ pub(crate) fn envelope(number: usize) -> String {
 /// The schemas of what is answered accept their examples, and not each other's.
 #[test]
 fn the_examples_of_answers_are_valid() {
-    let names = ["accepted", "problem", "readiness", "line"];
+    let names = ["accepted", "labelled", "labels", "problem", "readiness", "line"];
     for name in names {
         let schema = crate::schemas::Schema::named(name);
         for other in names {

@@ -237,9 +237,9 @@ fn a_secret_changes_without_a_gap() {
     stage.drain(&ONE);
 
     let refused = stage.refused(&two, &["run"]);
-    assert!(refused.contains("another secret or lexicon") && refused.contains("`previous`"), "{refused}");
+    assert!(refused.contains("another `secret` or other lexicons") && refused.contains("`previous`"), "{refused}");
     let refused = stage.refused(&stage.after(&two, &Force { secret: "three", ..ONE }), &["run"]);
-    assert!(refused.contains("another secret or lexicon"), "{refused}");
+    assert!(refused.contains("another `secret` or other lexicons"), "{refused}");
     let refused = stage.refused(&changed, &["run", "--role", "store"]);
     assert!(refused.contains("--role all"), "{refused}");
     let mut wrong = stage.start(&Force { previous: Some("nowhere.toml".into()), ..two.clone() }, &["run"]);
@@ -255,7 +255,7 @@ fn a_secret_changes_without_a_gap() {
     stage.feed(1.5, stage.made(&mut made, 40));
     assert!(stage.drain(&changed).contains(BESIDE));
     let refused = stage.refused(&stage.after(&Force { secret: "three", ..ONE }, &two), &["run"]);
-    assert!(refused.contains("another secret or lexicon"), "{refused}");
+    assert!(refused.contains("another `secret` or other lexicons"), "{refused}");
     let mut third = stage.command(&changed, &["run"]);
     third.env("SEAMRIPPER_QUILT__FRACTION_MIN", "0.75");
     let mut third = Process::begin(third, &stage.ground);
