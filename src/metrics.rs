@@ -52,6 +52,13 @@ pub const STORE_DOCUMENTS: &str = "seamripper_store_documents";
 /// Groups of copies that the store holds.
 pub const STORE_GROUPS: &str = "seamripper_store_groups";
 
+/// Seconds of the store's clock until the present settings take over from the former ones, which run beside them; 0 otherwise.
+pub const SUCCESSION_LEFT: &str = "seamripper_succession_left_seconds";
+/// Groups and clusters of which it is known whose places they took at a succession.
+pub const HEIRS: &str = "seamripper_heirs";
+/// Those for which there was no room.
+pub const HEIRS_DROPPED: &str = "seamripper_heirs_dropped_total";
+
 /// Seconds since the newest snapshot was put in place.
 pub const SNAPSHOT_AGE: &str = "seamripper_snapshot_age_seconds";
 /// What writing a snapshot took.
@@ -135,6 +142,13 @@ const ALL: &[(&str, Form, &str)] = &[
     (EVICTIONS, Form::Counter, "entries that gave way to new ones, by table"),
     (STORE_DOCUMENTS, Form::Gauge, "documents that the store holds"),
     (STORE_GROUPS, Form::Gauge, "groups of copies that the store holds"),
+    (
+        SUCCESSION_LEFT,
+        Form::Gauge,
+        "seconds of the store's clock until the present settings take over from the former ones beside them",
+    ),
+    (HEIRS, Form::Gauge, "groups and clusters of which it is known whose places they took at a succession"),
+    (HEIRS_DROPPED, Form::Counter, "groups and clusters for which that could not be kept"),
     (SNAPSHOT_AGE, Form::Gauge, "seconds since the newest snapshot was put in place"),
     (SNAPSHOT_SECONDS, Form::Seconds, "writing a snapshot"),
     (SNAPSHOT_BYTES, Form::Gauge, "bytes of the newest snapshot"),

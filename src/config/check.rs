@@ -26,6 +26,8 @@ const COPIES_CEILING: usize = 63;
 const WAITING_CEILING: usize = 1 << 40;
 /// There are no more ports.
 const CONNECTIONS_CEILING: usize = 65536;
+/// Each is two ids of 2 KiB at most, and every snapshot begins with them.
+const HEIRS_CEILING: usize = 1_000_000;
 /// More partitions than this are a mistyped number.
 const PARTITIONS_MAX: i32 = 10_000;
 /// More threads than this help nobody, and the memory for them may not be there.
@@ -241,6 +243,11 @@ fn run_problems(settings: &Settings, problems: &mut Vec<String>) {
         ),
     );
     refuse(bus.store.is_empty(), "bus.store must not be empty".into());
+    refuse(settings.succession.hours == 0, "succession.hours (0) must be at least 1".into());
+    refuse(
+        settings.succession.heirs_max > HEIRS_CEILING,
+        format!("succession.heirs_max ({}) must be at most {HEIRS_CEILING}", settings.succession.heirs_max),
+    );
     refuse(bus.lease_ms < 500, format!("bus.lease_ms ({}) must be at least 500", bus.lease_ms));
     for (key, value) in [("batch.wait_ms", batch.wait_ms), ("batch.kafka_wait_ms", batch.kafka_wait_ms)] {
         refuse(

@@ -9,6 +9,15 @@ use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+/// How one scheme follows another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml explains every key, once")]
+pub struct SuccessionSettings {
+    pub hours: u64,
+    pub heirs_max: usize,
+}
+
 /// Whether verdicts are to be acted on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

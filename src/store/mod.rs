@@ -263,6 +263,17 @@ impl Store {
         self.settler.position()
     }
 
+    /// The time of the store in milliseconds since 1970: that of its documents, which never goes back.
+    pub fn now_ms(&self) -> Option<i64> {
+        self.settler.now_ms()
+    }
+
+    /// Begins where `other` is: at its position and time. Panics when it has seen something: that is a bug in the caller.
+    pub fn begin_at(&mut self, other: &Self) {
+        assert_eq!(self.position(), 0, "only an empty store begins somewhere");
+        self.settler.begin_at(&other.settler);
+    }
+
     /// What there is, and what has left.
     pub fn census(&self) -> Census {
         let (n_prototypes, n_groups) = self.settler.prototypes().n();

@@ -479,6 +479,14 @@ impl Settler {
         }
     }
 
+    pub(super) fn now_ms(&self) -> Option<i64> {
+        self.clock.now_ms
+    }
+
+    pub(super) fn begin_at(&mut self, other: &Self) {
+        self.clock = other.clock;
+    }
+
     /// The clock after a record of `time_ms`.
     fn tick(&mut self, time_ms: Option<i64>) -> i64 {
         let jump_ms = hours_ms(self.store.time_jump_max_hours);

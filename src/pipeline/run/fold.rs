@@ -11,8 +11,9 @@ use super::journal::{self, Batch, Entry, Epoch, Origin, SCHEMA, What};
 use super::label::{LabelRecord, Order};
 use super::marks::Marks;
 use super::scheme::Scheme;
+use super::succession::{Handover, Succession, numbered};
 use crate::bus::{Outgoing, Partition, Positions};
-use crate::pipeline::filter::{Event, Filter};
+use crate::pipeline::filter::{Event, Filter, Twin};
 use crate::signature;
 use crate::verdict::event::Verdict;
 use std::borrow::Cow;
@@ -32,6 +33,10 @@ pub struct Fold {
     pub number: u64,
     /// The epoch it is in; 0 before the first.
     pub epoch: u64,
+    /// What is to take its place, while something is.
+    pub succession: Option<Succession>,
+    /// Where it took the place of another, if it did.
+    pub handover: Option<Handover>,
 }
 
 /// What came of a batch, before it is written out.
@@ -53,14 +58,8 @@ pub struct Folded {
 impl Fold {
     /// A state that has seen nothing.
     pub fn new(scheme: Arc<Scheme>) -> Self {
-        Self {
-            filter: scheme.filter(),
-            scheme,
-            positions: Positions::default(),
-            marks: Marks::default(),
-            number: 0,
-            epoch: 0,
-        }
+        let (filter, positions, marks) = (scheme.filter(), Positions::default(), Marks::default());
+        Self { filter, scheme, positions, marks, number: 0, epoch: 0, succession: None, handover: None }
     }
 
     /// Takes labels in, then folds what was taken.
@@ -73,9 +72,9 @@ impl Fold {
     /// Folds more into a batch that was begun, and is the last one.
     pub fn add(&mut self, folded: &mut Folded, taken: Vec<Taken>, n_threads: usize) {
         assert_eq!(folded.entry.number, self.number, "only the last batch can grow");
-        let mut arrivals = Vec::with_capacity(taken.len());
+        let (mut arrivals, mut twins) = (Vec::with_capacity(taken.len()), Vec::new());
         let What::Batch(batch) = &mut folded.entry.what else { unreachable!("a batch was begun") };
-        for Taken { partition, offset, time_ms, n_bytes, digest, fate, via } in taken {
+        for Taken { partition, offset, time_ms, n_bytes, digest, fate, via, beside } in taken {
             match &via {
                 None => journal::add(&mut batch.ranges, &partition, offset),
                 Some((signed, offset)) => {
@@ -94,6 +93,16 @@ impl Fold {
                 Some(_) => self.marks.forget(&partition),
             }
             folded.n_bytes += n_bytes;
+            // What was on its way at a succession was signed under both schemes.
+            let (fate, beside) = match beside {
+                Some(beside) if self.succession.is_none() => (*beside, None),
+                beside => (fate, beside),
+            };
+            assert_eq!(beside.is_some(), self.succession.is_some(), "{partition} {offset} under one scheme of two");
+            if let Some(Fate::Document(arrival)) = beside.map(|beside| *beside) {
+                let elder = matches!(fate, Fate::Document(_)).then_some(arrivals.len());
+                twins.push(Twin { arrival: *arrival, elder });
+            }
             match fate {
                 Fate::Document(arrival) => {
                     folded.times_ms.push(time_ms);
@@ -107,7 +116,8 @@ impl Fold {
                 Fate::Empty => {}
             }
         }
-        self.filter.fold(&arrivals, n_threads, |event| folded.events.push(event));
+        let Self { filter, handover, .. } = self;
+        filter.fold_both(&arrivals, twins, n_threads, |event| folded.events.push(numbered(event, handover.as_ref())));
         folded.entry.positions.clone_from(&self.positions);
         folded.entry.marks.clone_from(&self.marks);
     }
@@ -115,7 +125,8 @@ impl Fold {
     /// Takes labels in, then decides all that waits to be looked at again.
     pub fn idle(&mut self, labels: Vec<LabelRecord>) -> Folded {
         let mut folded = self.begin(labels);
-        self.filter.settle_revisions(|event| folded.events.push(event));
+        let Self { filter, handover, .. } = self;
+        filter.settle_revisions(|event| folded.events.push(numbered(event, handover.as_ref())));
         let What::Batch(batch) = folded.entry.what else { unreachable!("a batch was begun") };
         folded.entry.what = What::Idle(batch);
         folded.entry.positions = self.positions.clone();
@@ -124,7 +135,10 @@ impl Fold {
 
     /// Begins an epoch.
     pub fn turn(&mut self, state: Origin) -> Folded {
-        let scheme = &self.scheme;
+        let scheme = match (&state, &self.succession) {
+            (Origin::Beside { .. }, Some(succession)) => &succession.scheme,
+            _ => &self.scheme,
+        };
         let epoch = Epoch {
             settings: scheme.decisive(),
             settings_digest: scheme.digest(),
@@ -238,6 +252,7 @@ mod tests {
             digest: Default::default(),
             fate,
             via: None,
+            beside: None,
         }
     }
 

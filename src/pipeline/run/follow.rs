@@ -9,11 +9,11 @@
 
 use super::fold::{Fold, Folded};
 use super::inlet::{Inlet, Taken};
-use super::journal::{Batch, Entry, Origin, SCHEMA, What};
+use super::journal::{Batch, Entry, Epoch, Origin, SCHEMA, What};
 use super::marks::Marks;
 use super::outputs::Publication;
 use super::replay::Replay;
-use super::scheme::Scheme;
+use super::scheme::{Scheme, Under};
 use super::{Instance, Lost, Phase};
 use crate::bus::{BusError, Partition, Positions, Record, Seat};
 use crate::fault;
@@ -50,7 +50,7 @@ pub enum Followed {
 
 /// A step of following.
 enum Step {
-    Record(Box<Record>, Arc<Scheme>),
+    Record(Box<Record>, Arc<Under>),
     Entry(Box<Entry>, Option<Arc<Scheme>>),
 }
 
@@ -110,7 +110,7 @@ pub fn follow_with(
         let mut inlet = None;
         move |step: Step| match step {
             Step::Entry(entry, scheme) => Done::Entry(entry, scheme),
-            Step::Record(record, scheme) => Done::Taken(signed(&mut inlet, *record, scheme)),
+            Step::Record(record, under) => Done::Taken(signed(&mut inlet, *record, under)),
         }
     };
     let mut taken = Vec::new();
@@ -168,9 +168,9 @@ pub fn follow_with(
     })
 }
 
-fn signed(inlet: &mut Option<(Arc<Scheme>, Inlet)>, record: Record, scheme: Arc<Scheme>) -> Taken {
-    if !inlet.as_ref().is_some_and(|(its, _)| Arc::ptr_eq(its, &scheme)) {
-        *inlet = Some((scheme.clone(), scheme.inlet()));
+fn signed(inlet: &mut Option<(Arc<Under>, Inlet)>, record: Record, under: Arc<Under>) -> Taken {
+    if !inlet.as_ref().is_some_and(|(its, _)| Arc::ptr_eq(its, &under)) {
+        *inlet = Some((under.clone(), under.inlet()));
     }
     let (_, inlet) = inlet.as_mut().expect("it was made");
     inlet.take(record)
@@ -190,10 +190,13 @@ fn again(
         What::Batch(Batch { labels, .. }) => fold.fold(labels.clone(), taken, instance.n_fold_threads()),
         What::Idle(Batch { labels, .. }) => fold.idle(labels.clone()),
         What::Epoch(epoch) => {
-            let scheme = scheme.context("an epoch has a scheme")?;
+            let scheme = scheme.context("an epoch has a scheme");
             match epoch.state {
-                Origin::Empty => *fold = Fold { epoch: fold.epoch, number: fold.number, ..Fold::new(scheme) },
-                Origin::Carried => fold.carry(scheme)?,
+                Origin::Empty => *fold = Fold { epoch: fold.epoch, number: fold.number, ..Fold::new(scheme?) },
+                Origin::Carried => fold.carry(scheme?)?,
+                Origin::Beside { hours, heirs_max } => fold.begin_beside(scheme?, hours, heirs_max)?,
+                Origin::Succeeded => return Ok(fold.succeed()),
+                Origin::Withdrawn => fold.withdraw(),
                 Origin::Snapshot { .. } => bail!("journal entry {} cannot be followed", entry.number),
             }
             fold.turn(epoch.state.clone())
@@ -227,7 +230,7 @@ fn digest(entry: &Entry) -> &str {
 /// Finds entries and their records, and stands for the seat.
 struct Finder<'a> {
     instance: &'a Instance,
-    scheme: Arc<Scheme>,
+    under: Arc<Under>,
     replay: Replay,
     journal: i64,
     /// The number of the last entry that was found.
@@ -242,8 +245,8 @@ struct Finder<'a> {
 impl<'a> Finder<'a> {
     fn new(instance: &'a Instance, fold: &Fold, journal: i64) -> Self {
         let replay = Replay::new(instance.bus.clone(), &fold.positions);
-        let (scheme, number) = (fold.scheme.clone(), fold.number);
-        Self { instance, scheme, replay, journal, number, seat: None, own: None, lost: None, last: None }
+        let (under, number) = (Arc::new(fold.under(Arc::default())), fold.number);
+        Self { instance, under, replay, journal, number, seat: None, own: None, lost: None, last: None }
     }
 
     fn find(mut self, belt: &mut Belt<Step>, until: Until) -> anyhow::Result<Found> {
@@ -346,40 +349,34 @@ impl<'a> Finder<'a> {
         self.number = entry.number;
         let mut scheme = None;
         match &entry.what {
-            What::Epoch(epoch) => {
-                let ours = &self.instance.scheme.settings;
-                match Scheme::recorded(&epoch.settings, &epoch.key_id, epoch.scheme, ours) {
-                    Err(error) if self.instance.accept_loss => {
-                        let why = format!("from journal entry {} on none can be followed: {error}", entry.number);
-                        self.lost = Some((Lost { why }, entry));
-                        return Ok(ControlFlow::Continue(()));
-                    }
-                    // No snapshot of what comes after it can be used either: nothing is waited for.
-                    Err(error) => {
-                        return Err(anyhow::Error::new(error).context(format!(
-                            "journal entry {} begins an epoch that cannot be followed (--accept-loss goes on where the \
-                             journal ends, from the newest snapshot that can be used or from nothing)",
-                            entry.number
-                        )));
-                    }
-                    Ok(_) if needs_snapshot(&entry) => {
-                        if self.instance.accept_loss {
-                            let why = "the journal goes on from a state that is not there".to_owned();
-                            self.lost = Some((Lost { why }, entry));
-                        } else {
-                            self.last = Some(entry);
-                        }
-                        return Ok(ControlFlow::Continue(()));
-                    }
-                    Ok(made) => {
-                        self.scheme = Arc::new(made);
-                        scheme = Some(self.scheme.clone());
-                    }
+            What::Epoch(epoch) => match self.turn(epoch) {
+                Err(error) if self.instance.accept_loss => {
+                    let why = format!("from journal entry {} on none can be followed: {error:#}", entry.number);
+                    self.lost = Some((Lost { why }, entry));
+                    return Ok(ControlFlow::Continue(()));
                 }
-            }
+                // No snapshot of what comes after it can be used either: nothing is waited for.
+                Err(error) => {
+                    return Err(error.context(format!(
+                        "journal entry {} begins an epoch that cannot be followed (--accept-loss goes on where the \
+                         journal ends, from the newest snapshot that can be used or from nothing)",
+                        entry.number
+                    )));
+                }
+                Ok(_) if needs_snapshot(&entry) => {
+                    if self.instance.accept_loss {
+                        let why = "the journal goes on from a state that is not there".to_owned();
+                        self.lost = Some((Lost { why }, entry));
+                    } else {
+                        self.last = Some(entry);
+                    }
+                    return Ok(ControlFlow::Continue(()));
+                }
+                Ok(made) => scheme = made,
+            },
             What::Batch(batch) => {
                 for range in &batch.ranges {
-                    let scheme = &self.scheme;
+                    let under = &self.under;
                     let instance = self.instance;
                     let seat = &mut self.seat;
                     let mut go_on = || {
@@ -391,7 +388,7 @@ impl<'a> Finder<'a> {
                         }
                         if instance.is_stopping() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
                     };
-                    let mut put = |record| belt.put(Step::Record(Box::new(record), scheme.clone()));
+                    let mut put = |record| belt.put(Step::Record(Box::new(record), under.clone()));
                     match self.replay.range(range, &mut go_on, &mut put) {
                         Ok(ControlFlow::Continue(())) => {}
                         Ok(ControlFlow::Break(())) => return Ok(ControlFlow::Break(())),
@@ -414,6 +411,29 @@ impl<'a> Finder<'a> {
             What::Idle(_) | What::Seat { .. } => {}
         }
         Ok(belt.put(Step::Entry(Box::new(entry), scheme)))
+    }
+
+    /// What is signed from an epoch on is signed under its scheme. Returns that, where it is a new one.
+    fn turn(&mut self, epoch: &Epoch) -> anyhow::Result<Option<Arc<Scheme>>> {
+        let recorded = || {
+            let ours = &self.instance.scheme.settings;
+            Scheme::recorded(&epoch.settings, &epoch.key_id, epoch.scheme, ours).map(Arc::new)
+        };
+        let Under { scheme, successor, .. } = &*self.under;
+        let (scheme, successor, made) = match epoch.state {
+            Origin::Empty | Origin::Carried | Origin::Snapshot { .. } => {
+                let made = recorded()?;
+                (made.clone(), None, Some(made))
+            }
+            Origin::Beside { .. } => {
+                let made = recorded()?;
+                (scheme.clone(), Some(made.clone()), Some(made))
+            }
+            Origin::Succeeded => (successor.clone().context("nothing was to take its place")?, None, None),
+            Origin::Withdrawn => (scheme.clone(), None, None),
+        };
+        self.under = Arc::new(Under { scheme, successor, is_handed_over: Arc::default() });
+        Ok(made)
     }
 
     fn stopped(self) -> anyhow::Result<Found> {

@@ -21,6 +21,7 @@ use crate::verdict::judge::rejected;
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// What is kept of a record that is too large to be kept whole.
@@ -50,6 +51,8 @@ pub struct Taken {
     pub fate: Fate,
     /// The record of the `signed` topic that brought it, if a signer has taken it in.
     pub via: Option<(Partition, i64)>,
+    /// What has become of it under the scheme that is to follow, while there is one.
+    pub beside: Option<Box<Fate>>,
 }
 
 /// What has become of a record.
@@ -80,6 +83,13 @@ pub struct Inlet {
     settings: Arc<Settings>,
     lexicons: Arc<Lexicons>,
     id_key: u64,
+    beside: Option<Beside>,
+}
+
+/// The inlet of the scheme that is to follow.
+struct Beside {
+    inlet: Box<Inlet>,
+    is_handed_over: Arc<AtomicBool>,
 }
 
 /// What is expected of which topic, and where dead letters go.
@@ -172,11 +182,28 @@ impl Inlet {
     /// By the settings, with their lexicons; `under` names both.
     pub fn new(settings: Arc<Settings>, lexicons: Arc<Lexicons>, ways: Arc<Ways>, under: String) -> Self {
         let id_key = Keys::derive(settings.secret.reveal()).id;
-        Self { arriver: Arriver::new(&settings, lexicons.clone()), ways, under, settings, lexicons, id_key }
+        let arriver = Arriver::new(&settings, lexicons.clone());
+        Self { arriver, ways, under, settings, lexicons, id_key, beside: None }
+    }
+
+    /// The same, which takes records in under both schemes until it `is_handed_over`, and then under the other alone.
+    pub fn beside(mut self, successor: Self, is_handed_over: Arc<AtomicBool>) -> Self {
+        self.beside = Some(Beside { inlet: Box::new(successor), is_handed_over });
+        self
     }
 
     /// Takes a record in, of an input or as a signer has made it.
-    pub fn take(&mut self, mut record: Record) -> Taken {
+    pub fn take(&mut self, record: Record) -> Taken {
+        if let Some(Beside { inlet, .. }) = self.beside.take_if(|beside| beside.is_handed_over.load(Ordering::Relaxed))
+        {
+            *self = *inlet;
+        }
+        let Some(Beside { inlet, .. }) = &mut self.beside else { return self.taken(record) };
+        let beside = Some(Box::new(inlet.taken(record.clone()).fate));
+        Taken { beside, ..self.taken(record) }
+    }
+
+    fn taken(&mut self, mut record: Record) -> Taken {
         if record.partition.topic == self.ways.signed {
             return signed::taken(record, &self.under, &self.ways);
         }
@@ -186,7 +213,7 @@ impl Inlet {
             Some(body) => self.fate(&mut record, body),
         };
         let Record { partition, offset, time_ms, .. } = record;
-        Taken { partition, offset, time_ms, n_bytes, digest, fate, via: None }
+        Taken { partition, offset, time_ms, n_bytes, digest, fate, via: None, beside: None }
     }
 
     fn fate(&mut self, record: &mut Record, body: Vec<u8>) -> Fate {

@@ -15,6 +15,7 @@ use crate::bus::{BusError, Partition, Positions, Reader, Record, Seat};
 use crate::pipeline::line::{BATCH_JOBS_MAX, BATCHES_PER_THREAD, Belt, Pace, line};
 use anyhow::Context;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -57,7 +58,7 @@ pub fn judge(instance: &Instance, fold: Fold, seat: Box<dyn Seat>, lost: Option<
             })
             .context("no thread for publishing")?;
         let mut holder = Holder::new(instance, fold, batches_in, committed)?;
-        let judged = holder.begin(lost).and_then(|()| holder.judge());
+        let judged = holder.begin(lost).and_then(|()| holder.succeed()).and_then(|()| holder.judge());
         let is_fenced = judged.as_ref().err().is_some_and(|error| error.is::<PublisherGone>());
         let last = match &judged {
             Ok(()) => holder.last_batch(),
@@ -121,6 +122,8 @@ struct Holder<'a> {
     writing: Option<Writing>,
     is_written: bool,
     snapshot_due: Instant,
+    /// Whether one scheme has followed another since it began.
+    is_handed_over: Arc<AtomicBool>,
 }
 
 /// A batch that grows.
@@ -164,6 +167,7 @@ impl<'a> Holder<'a> {
             writing: None,
             is_written: false,
             snapshot_due,
+            is_handed_over: Arc::default(),
         })
     }
 
@@ -206,11 +210,12 @@ impl<'a> Holder<'a> {
         let tick = (wait / 2).clamp(Duration::from_millis(1), Duration::from_millis(20));
         let positions = self.fold.positions.clone();
         let instance = self.instance;
+        let under = self.fold.under(self.is_handed_over.clone());
         // Whoever reads may have nothing to put down, and would not notice.
         let is_over = AtomicBool::new(false);
         let find = |belt: &mut Belt<Record>| read(instance, positions, &is_over, belt);
         let worker = || {
-            let mut inlet: Inlet = scheme.inlet();
+            let mut inlet: Inlet = under.inlet();
             move |record: Record| inlet.take(record)
         };
         // While a batch is made durable, as many documents as it has are signed.
@@ -279,6 +284,21 @@ impl<'a> Holder<'a> {
     fn close(&mut self) -> anyhow::Result<()> {
         let Some(Open { folded, n_records, took, .. }) = self.open.take() else { return Ok(()) };
         counted::batch(n_records, folded.n_bytes, took);
+        self.send(folded)?;
+        self.succeed()
+    }
+
+    /// What began beside the store takes its place, once it has seen all that counts.
+    fn succeed(&mut self) -> anyhow::Result<()> {
+        if !self.fold.is_succession_due() {
+            return Ok(());
+        }
+        if let Some(writing) = self.writing.take() {
+            writing.abandon(&mut self.fold);
+        }
+        let folded = self.fold.succeed();
+        self.is_handed_over.store(true, Ordering::Relaxed);
+        info!("the present settings decide from here on, what was stored under the former ones is dropped");
         self.send(folded)
     }
 

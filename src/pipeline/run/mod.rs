@@ -3,7 +3,7 @@
 //! State is a fold over the [`journal`]. An [`Instance`] begins at its newest snapshot ([`snapshots`]), folds what the
 //! journal says was folded since ([`mod@follow`], [`replay`]), and when the seat is given to it goes on with what is new
 //! ([`mod@judge`]). [`fold`] is what both do with a batch; [`inlet`] takes records in, [`outputs`] writes them out,
-//! [`publisher`] makes them durable; [`signer`] is the role that only signs.
+//! [`publisher`] makes them durable; [`signer`] is the role that only signs. [`succession`] is how one scheme follows another.
 
 pub mod audit;
 mod counted;
@@ -25,6 +25,7 @@ mod shown;
 pub mod signed;
 pub mod signer;
 pub mod snapshots;
+pub mod succession;
 
 use crate::bus::{Bus, BusError, Partition, Positions};
 use crate::config::{BusKind, Settings};
@@ -37,7 +38,7 @@ use journal::Origin;
 use judge::{Ended, judge};
 use outputs::Outlet;
 use publisher::Committed;
-use scheme::Scheme;
+use scheme::{Scheme, SchemeError};
 use shelf::Shelf;
 use snapshots::{Kept, Snapshots};
 use std::num::NonZeroUsize;
@@ -273,7 +274,14 @@ impl Instance {
                 Err(error) => warn!(holder = settings.snapshot.holder, "no snapshot from the holder: {error:#}"),
             }
         }
-        if let Some((fold, journal)) = self.snapshots.newest(extent.end, settings)? {
+        let newest = match self.snapshots.newest(extent.end, settings) {
+            Err(error) if self.accept_loss && error.is::<SchemeError>() => {
+                warn!("{error:#}");
+                None
+            }
+            newest => newest?,
+        };
+        if let Some((fold, journal)) = newest {
             self.restored_from(&fold, journal);
             if journal >= extent.begin {
                 return Ok(Restored { fold, journal, lost: None });
@@ -347,7 +355,7 @@ impl Instance {
         };
         if let Some(Lost { why }) = lost {
             error!("LOSS ACCEPTED: {why}");
-            if !fold.scheme.is_like(&self.scheme) {
+            if !fold.is_under(&self.scheme) {
                 *fold = Fold {
                     positions: fold.positions.clone(),
                     marks: fold.marks.clone(),
@@ -368,11 +376,20 @@ impl Instance {
         if self.first_store.is_some() {
             warn!("the journal is not empty, the store to begin with is passed over");
         }
-        if fold.scheme.is_like(&self.scheme) {
-            return Ok(None);
-        }
-        match fold.carry(self.scheme.clone()) {
-            Ok(()) => Ok(Some(Origin::Carried)),
+        let turned = match &fold.succession {
+            Some(_) => self.turn_beside(fold),
+            None if fold.scheme.is_like(&self.scheme) => {
+                if self.scheme.settings.former.is_some() {
+                    info!("`previous` is needed no more, but to audit what was judged under it");
+                }
+                return Ok(None);
+            }
+            None => match fold.carry(self.scheme.clone()) {
+                Ok(()) => return Ok(Some(Origin::Carried)),
+                Err(error) => self.begin_beside(fold, error).map(Some),
+            },
+        };
+        match turned {
             Err(error) if self.accept_loss => {
                 error!("LOSS ACCEPTED: the store begins anew: {error:#}");
                 let Fold { positions, marks, number, epoch, .. } =
@@ -380,10 +397,7 @@ impl Instance {
                 *fold = Fold { positions, marks, number, epoch, ..Fold::new(self.scheme.clone()) };
                 Ok(Some(Origin::Snapshot { why: format!("settings changed: {error:#}") }))
             }
-            Err(error) => Err(error.context(
-                "the settings have changed in a way that the store cannot go on under. --accept-loss begins an empty \
-                 store where the journal ends",
-            )),
+            turned => turned,
         }
     }
 
