@@ -84,11 +84,13 @@ pub const FEED_REJECTED: &str = "seamripper_feed_rejected_total";
 /// Streams of verdicts that are open.
 pub const HTTP_STREAMS: &str = "seamripper_http_verdict_streams";
 
+/// Requests that were turned away because their address asks too often.
+pub const HTTP_RATE_LIMITED: &str = "seamripper_http_rate_limited_total";
 /// Verdicts and clusters that are held for those who ask: label `what`.
 pub const HELD: &str = "seamripper_http_held";
 /// What the held verdicts take in memory, about.
 pub const HELD_BYTES: &str = "seamripper_http_held_bytes";
-/// Verdicts and clusters that gave way to newer ones: label `what`.
+/// Verdicts, clusters and addresses that gave way to newer ones: label `what`.
 pub const HELD_GIVEN_WAY: &str = "seamripper_http_held_given_way_total";
 /// Mails that a milter was given: label `outcome`, `checked` or why not.
 pub const MILTER_MAILS: &str = "seamripper_milter_mails_total";
@@ -152,15 +154,16 @@ const ALL: &[(&str, Form, &str)] = &[
     (HTTP_REPEATED, Form::Counter, "documents that came over HTTP again"),
     (FEED_REJECTED, Form::Counter, "requests turned away, by reason"),
     (HTTP_STREAMS, Form::Gauge, "open streams of verdicts"),
+    (HTTP_RATE_LIMITED, Form::Counter, "requests turned away because their address asks too often"),
     (HELD, Form::Gauge, "verdicts and clusters held for those who ask"),
     (HELD_BYTES, Form::Gauge, "bytes of the verdicts held for those who ask, about"),
-    (HELD_GIVEN_WAY, Form::Counter, "verdicts and clusters held that gave way to newer ones"),
     (MILTER_MAILS, Form::Counter, "mails that the milter was given, by outcome"),
     (MILTER_ACTIONS, Form::Counter, "mails quarantined or rejected"),
     (MILTER_FORGED, Form::Counter, "header fields of ours that came with a mail"),
     (MILTER_SECONDS, Form::Seconds, "how long a complete mail waited"),
     (MILTER_CONNECTIONS, Form::Gauge, "open connections of mail servers"),
     (MILTER_REFUSED, Form::Counter, "connections of mail servers turned away, by reason"),
+    (HELD_GIVEN_WAY, Form::Counter, "verdicts, clusters and addresses held that gave way to newer ones"),
 ];
 
 /// From a loop without work to the longest time-out, in steps of two and two and a half.

@@ -219,6 +219,10 @@ fn run_problems(settings: &Settings, problems: &mut Vec<String>) {
         http.connections_max > CONNECTIONS_CEILING,
         format!("http.connections_max ({}) must be at most {CONNECTIONS_CEILING}", http.connections_max),
     );
+    refuse(
+        http.rate_per_s > 0 && http.rate_burst == 0,
+        format!("http.rate_burst (0) must be at least 1 where http.rate_per_s ({}) is not 0", http.rate_per_s),
+    );
     refuse(http.timeout_ms == 0, "http.timeout_ms (0) must be at least 1".into());
     for (key, value) in
         [("kafka.fetch_bytes_max", kafka.fetch_bytes_max), ("kafka.send_bytes_max", kafka.send_bytes_max)]
@@ -409,7 +413,7 @@ mod tests {
     #[test]
     fn each_problem_is_named_with_its_values() {
         type Change = fn(&mut Settings);
-        let table: [(Change, &str); 21] = [
+        let table: [(Change, &str); 22] = [
             (|s| s.store.memory = 1000, "store.memory (1000) must be at least 1048576"),
             (
                 |s| s.store.memory = 4 << 20,
@@ -443,6 +447,7 @@ mod tests {
             (|s| s.milter.timeout_ms = 300_000, "milter.timeout_ms (300000) must be at most 240000"),
             (|s| s.milter.mail_bytes_max = 1 << 26, "milter.mail_bytes_max (67108864) must not be above"),
             (|s| s.milter.waiting_bytes_max = 1, "milter.waiting_bytes_max (1) must not be below"),
+            (|s| s.http.rate_burst = 0, "http.rate_burst (0) must be at least 1 where http.rate_per_s (2000) is not 0"),
         ];
         for (change, expected) in table {
             let mut settings = Settings::default();

@@ -1,6 +1,7 @@
 //! What a run tells the world of itself: its role, and how far it is.
 
 use crate::pipeline::directory::Directory;
+use crate::pipeline::run::question::Questions;
 use serde::Serialize;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -63,6 +64,7 @@ pub struct State {
     role: Role,
     phase: AtomicU8,
     directory: Directory,
+    questions: Questions,
 }
 
 impl State {
@@ -73,7 +75,12 @@ impl State {
 
     /// An instance that starts, with what it will hold for those who ask.
     pub fn with(role: Role, directory: Directory) -> Self {
-        Self { role, phase: AtomicU8::new(Phase::Starting as u8), directory }
+        Self { role, phase: AtomicU8::new(Phase::Starting as u8), directory, questions: Questions::default() }
+    }
+
+    /// Questions to its store.
+    pub fn questions(&self) -> &Questions {
+        &self.questions
     }
 
     /// What it said of late.

@@ -25,6 +25,7 @@ mod exhaustive;
 mod frequency;
 mod holders;
 mod index;
+mod kept;
 mod keys;
 mod lines;
 mod look;
@@ -55,6 +56,7 @@ pub use cluster::{ClusterState, Merge, name as cluster_name, number as cluster_n
 pub use clusters::Styled;
 pub use holders::{Held, Holders};
 pub use index::Index;
+pub use kept::{Group, Kept};
 pub use look::Resemblance as LookResemblance;
 pub use plan::Plan;
 pub use postings::Postings;

@@ -28,6 +28,8 @@ const POLL_ENTRIES_MAX: usize = 64;
 const POLL_BYTES_MAX: usize = 16 << 20;
 /// How long a standby sleeps between two looks at the journal.
 const WAIT: Duration = Duration::from_millis(50);
+/// So often somebody who asks is answered, also when there is nothing to follow.
+const TICK: Duration = Duration::from_millis(20);
 
 /// How following ended.
 pub enum Followed {
@@ -88,9 +90,9 @@ pub fn follow(instance: &Instance, fold: Fold, journal: i64, until: Until) -> an
     follow_with(instance, fold, journal, until, |fold, entry, again| {
         same(entry, &again.entry)?;
         if matches!(entry.what, What::Epoch(_)) {
-            instance.show_clusters(fold);
+            instance.show(fold);
         }
-        instance.state.directory().learn(again.events);
+        instance.show_followed(entry, again.events, fold);
         Ok(())
     })
 }
@@ -118,7 +120,9 @@ pub fn follow_with(
     let mut strayed: Option<(Lost, Entry)> = None;
     let finder = Finder::new(instance, &fold, journal);
     let find = |belt: &mut Belt<Step>| finder.find(belt, until);
-    let found = line(find, n_threads, worker, Pace::default(), |done: Vec<Done>| {
+    let pace = Pace { tick: Some(TICK), ..Pace::default() };
+    let found = line(find, n_threads, worker, pace, |done: Vec<Done>| {
+        instance.state.questions().answer(&fold);
         for one in done {
             match one {
                 Done::Taken(one) => taken.push(one),

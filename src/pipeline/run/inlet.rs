@@ -10,10 +10,11 @@ use super::marks::Digest;
 use super::signed;
 use crate::bus::{Header, Outgoing, Partition, Record};
 use crate::config::{InputForm, Settings};
-use crate::document::{self, Carrier, Format, Kind, Rejection};
+use crate::document::{self, Carrier, Format, Kind, Rejection, identity};
 use crate::pipeline::line::Job;
 use crate::pipeline::scan::Arriver;
 use crate::signature::imatch::Lexicons;
+use crate::signature::keyed::Keys;
 use crate::store::Arrival;
 use crate::verdict::event::{Source, Verdict};
 use crate::verdict::judge::rejected;
@@ -78,6 +79,7 @@ pub struct Inlet {
     under: String,
     settings: Arc<Settings>,
     lexicons: Arc<Lexicons>,
+    id_key: u64,
 }
 
 /// What is expected of which topic, and where dead letters go.
@@ -112,6 +114,14 @@ impl Ways {
     fn way(&self, record: &Record) -> &(Arc<str>, Kind, InputForm) {
         let way = self.inputs.iter().find(|(topic, ..)| *topic == record.partition.topic);
         way.expect("only input topics are read")
+    }
+
+    /// The document in a record of an input, as its headers and its key name it.
+    pub fn document(&self, mut record: Record) -> Option<document::Record> {
+        let &(_, kind, form) = self.inputs.iter().find(|(topic, ..)| *topic == record.partition.topic)?;
+        let body = record.value.take()?;
+        let carrier = carrier(&record, kind).ok()?;
+        Some(document::Record { format: format(kind, form, &body), body, carrier })
     }
 
     /// The topic between signers and store.
@@ -161,7 +171,8 @@ pub fn shortened(letter: Outgoing) -> Outgoing {
 impl Inlet {
     /// By the settings, with their lexicons; `under` names both.
     pub fn new(settings: Arc<Settings>, lexicons: Arc<Lexicons>, ways: Arc<Ways>, under: String) -> Self {
-        Self { arriver: Arriver::new(&settings, lexicons.clone()), ways, under, settings, lexicons }
+        let id_key = Keys::derive(settings.secret.reveal()).id;
+        Self { arriver: Arriver::new(&settings, lexicons.clone()), ways, under, settings, lexicons, id_key }
     }
 
     /// Takes a record in, of an input or as a signer has made it.
@@ -225,7 +236,10 @@ impl Inlet {
     }
 
     fn set_aside(&self, record: &Record, kind: Kind, id: Option<String>, reason: &'static str, detail: &str) -> Fate {
-        let verdict = id.map(|id| rejected(id, Some(kind), None, source_of(record), reason));
+        let verdict = id.map(|id| {
+            let id = identity::bounded(kind, &id, self.id_key);
+            rejected(id, Some(kind), None, source_of(record), reason)
+        });
         let letter = Some(self.ways.letter(record, reason, detail));
         Fate::SetAside(Box::new(SetAside { reason: Cow::Borrowed(reason), letter, verdict }))
     }
@@ -396,6 +410,12 @@ mod tests {
                 _ => assert_eq!(letter.value.unwrap(), value),
             }
         }
+        // Whoever waits for the verdict on an id that is too long waits for the same digest as if it could be read.
+        let long = "x".repeat(identity::ID_BYTES_MAX + 1);
+        let Fate::SetAside(set_aside) = inlet.take(record("emails", Some(&long), &[], b"\x00")).fate else { panic!() };
+        let rejected = set_aside.verdict.unwrap().id;
+        let mail = b"From: a@b.example\r\nSubject: x\r\n\r\nhello\r\n";
+        assert_eq!(rejected, arrival(&mut inlet, record("emails", Some(&long), &[], mail)).id);
         let mut tombstone = record("pages", Some("k"), &[], b"");
         tombstone.value = None;
         assert!(matches!(inlet.take(tombstone).fate, Fate::Empty));

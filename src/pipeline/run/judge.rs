@@ -174,7 +174,7 @@ impl<'a> Holder<'a> {
     /// Begins an epoch, where one is to begin.
     fn begin(&mut self, lost: Option<Lost>) -> anyhow::Result<()> {
         let Some(origin) = self.instance.turn(&mut self.fold, lost)? else { return Ok(()) };
-        self.instance.show_clusters(&self.fold);
+        self.instance.show(&self.fold);
         let needs_snapshot = matches!(origin, super::journal::Origin::Snapshot { .. });
         let folded = self.fold.turn(origin);
         // Nobody can follow to a state that came from elsewhere: it is written down before it is spoken of.
@@ -223,6 +223,7 @@ impl<'a> Holder<'a> {
 
     /// What was signed comes in and is folded; batches are cut.
     fn take(&mut self, taken: Vec<Taken>) -> anyhow::Result<()> {
+        self.instance.state.questions().answer(&self.fold);
         if !taken.is_empty() {
             self.active = Instant::now();
             self.is_settled = false;

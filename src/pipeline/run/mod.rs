@@ -17,9 +17,11 @@ pub mod label;
 pub mod marks;
 pub mod outputs;
 mod publisher;
+pub mod question;
 pub mod replay;
 pub mod scheme;
 mod shelf;
+mod shown;
 pub mod signed;
 pub mod signer;
 pub mod snapshots;
@@ -111,6 +113,9 @@ struct Progress {
 
 /// Committed entries whose place in the journal is remembered: a snapshot takes less long to write.
 const RECENT_MAX: usize = 1 << 14;
+
+/// So often the tables are looked at, for those who watch them.
+const COUNT_EVERY: Duration = Duration::from_secs(5);
 
 /// How a turn of duty ended.
 enum Duty {
@@ -218,7 +223,7 @@ impl Instance {
     fn turn_of_duty(&self, trouble: &mut Trouble) -> anyhow::Result<Duty> {
         self.enter(Phase::Restoring);
         let Restored { fold, journal, lost: lost_before } = self.restored()?;
-        self.show_clusters(&fold);
+        self.show(&fold);
         match follow(self, fold, journal, Until::Seated)? {
             Followed::Stopped(_) => Ok(Duty::Done),
             Followed::NeedsSnapshot if trouble.n_looks < SNAPSHOT_LOOKS => {
@@ -447,11 +452,24 @@ impl Instance {
             progress.recent.drain(..RECENT_MAX / 2);
         }
         counted::journal(committed.journal);
-        if progress.counted_at.elapsed() > Duration::from_secs(5) {
-            progress.counted_at = Instant::now();
-            counted::snapshot_age(progress.snapshot_at.elapsed());
+        let snapshot_at = progress.snapshot_at;
+        drop(progress);
+        self.show_entry(&committed.entry);
+        if self.is_time_to_count() {
+            counted::snapshot_age(snapshot_at.elapsed());
             counted::census(fold);
+            self.show_store(fold);
         }
+    }
+
+    /// Whether it is time to look at the tables again.
+    fn is_time_to_count(&self) -> bool {
+        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = progress.counted_at.elapsed() > COUNT_EVERY;
+        if is_due {
+            progress.counted_at = Instant::now();
+        }
+        is_due
     }
 
     /// Where the journal goes on after the entry `number`, if that is committed and was not long ago.
@@ -501,11 +519,6 @@ impl Instance {
             BusKind::Embedded => settings.batch.wait_ms,
             BusKind::Kafka => settings.batch.kafka_wait_ms,
         })
-    }
-
-    /// Those who ask see the clusters of this state, and none of another.
-    fn show_clusters(&self, fold: &Fold) {
-        self.state.directory().clusters.replace(|| fold.filter.ranking());
     }
 
     fn enter(&self, phase: Phase) {

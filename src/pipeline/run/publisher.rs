@@ -9,6 +9,7 @@ use super::fold::Folded;
 use super::inlet::shortened;
 use super::journal::Entry;
 use super::outputs::{Outlet, Publication};
+use super::shown::said;
 use crate::bus::{BusError, Outgoing, Seat};
 use crate::fault;
 use crate::pipeline::directory::Directory;
@@ -71,7 +72,7 @@ pub(super) fn publish(
         for time_ms in times_ms {
             counted::latency(Duration::from_millis(now_ms.saturating_sub(time_ms).max(0) as u64));
         }
-        directory.learn(events);
+        said(directory, events);
         // Nobody listens any more when the fold has stopped; what is committed stays so.
         let _unwanted = committed.send(offset);
     }
