@@ -25,6 +25,7 @@ mod made;
 mod mail;
 mod memory;
 mod naive;
+mod probe;
 mod quality;
 mod relations;
 mod run;
