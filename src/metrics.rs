@@ -84,6 +84,13 @@ pub const FEED_REJECTED: &str = "seamripper_feed_rejected_total";
 /// Streams of verdicts that are open.
 pub const HTTP_STREAMS: &str = "seamripper_http_verdict_streams";
 
+/// Verdicts and clusters that are held for those who ask: label `what`.
+pub const HELD: &str = "seamripper_http_held";
+/// What the held verdicts take in memory, about.
+pub const HELD_BYTES: &str = "seamripper_http_held_bytes";
+/// Verdicts and clusters that gave way to newer ones: label `what`.
+pub const HELD_GIVEN_WAY: &str = "seamripper_http_held_given_way_total";
+
 /// What a metric counts, and how.
 enum Form {
     Counter,
@@ -133,6 +140,9 @@ const ALL: &[(&str, Form, &str)] = &[
     (HTTP_REPEATED, Form::Counter, "documents that came over HTTP again"),
     (FEED_REJECTED, Form::Counter, "requests turned away, by reason"),
     (HTTP_STREAMS, Form::Gauge, "open streams of verdicts"),
+    (HELD, Form::Gauge, "verdicts and clusters held for those who ask"),
+    (HELD_BYTES, Form::Gauge, "bytes of the verdicts held for those who ask, about"),
+    (HELD_GIVEN_WAY, Form::Counter, "verdicts and clusters held that gave way to newer ones"),
 ];
 
 /// From a loop without work to the longest time-out, in steps of two and two and a half.

@@ -15,10 +15,12 @@ pub mod cursor;
 pub mod embedded;
 pub mod kafka;
 mod record;
+pub mod sweep;
 
 pub use record::{Header, Outgoing, Partition, Positions, Record};
 
 use crate::config::Settings;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -70,6 +72,12 @@ pub trait Bus: Send + Sync {
     /// is in its hands. (Kafka's retention is a setting of its topics.)
     fn protect(&self, _positions: &Positions) -> Result<(), BusError> {
         Ok(())
+    }
+
+    /// The last record under each of the keys, as far as there is one, found without reading the whole topic; `None` where the bus
+    /// knows no way. [`sweep::last_under`] asks either.
+    fn find_last(&self, _topic: &str, _keys: &HashSet<Vec<u8>>) -> Result<Option<HashMap<Vec<u8>, Record>>, BusError> {
+        Ok(None)
     }
 }
 

@@ -5,6 +5,7 @@ use super::{Common, Ending};
 use crate::bus::{self, Bus, BusError};
 use crate::config::Settings;
 use crate::http::{Http, Phase, Role, State};
+use crate::pipeline::directory::Directory;
 use crate::pipeline::run::signer::Signer;
 use crate::pipeline::run::{Instance, Options};
 use std::path::PathBuf;
@@ -65,7 +66,7 @@ pub fn run(arguments: RunArguments, common: &Common) -> anyhow::Result<Ending> {
         RoleArgument::Sign => Role::Sign,
         RoleArgument::Store => Role::Store,
     };
-    let state = Arc::new(State::new(role));
+    let state = Arc::new(State::with(role, Directory::new(&settings.http)));
     let Some(bus) = opened(&settings, &stopping)? else { return Ok(Ending::Good) };
     let ends_when_idle = arguments.until_idle;
     let work: Box<dyn FnOnce() -> anyhow::Result<()>> = match role {

@@ -8,7 +8,8 @@ use super::output::{Output, tell};
 use super::report::{plain, print_report, shortened, spelled_out};
 use super::{Common, Ending};
 use crate::bus::{self, Bus, BusError};
-use crate::pipeline::watch::{NoWatch, Seen, Sort, Start, Watch};
+use crate::pipeline::wanted::{Sort, Wanted};
+use crate::pipeline::watch::{NoWatch, Seen, Start, Watch};
 use crate::verdict::event::{Class, Outcome, QuiltKind, Recrawl, TemplateKind, Verdict};
 use crate::verdict::relation::Direction;
 use anstyle::{AnsiColor, Style};
@@ -64,7 +65,8 @@ pub fn run(arguments: TailArguments, common: &Common) -> anyhow::Result<Ending> 
     ctrlc::set_handler(move || over.store(true, Ordering::Relaxed))?;
     let TailArguments { classes, from, json, count, until_idle } = arguments;
     let topic = &settings.topics.verdicts;
-    let mut watch = Watch::open(&*bus, topic, &from, classes.clone())?;
+    let wanted = Wanted::of_sorts(classes);
+    let mut watch = Watch::open(&*bus, topic, &from, wanted.clone())?;
     let mut n_left = count.unwrap_or(u64::MAX);
     let mut came_at = Instant::now();
     while n_left > 0 && !is_over.load(Ordering::Relaxed) {
@@ -73,7 +75,7 @@ pub fn run(arguments: TailArguments, common: &Common) -> anyhow::Result<Ending> 
             Ok(seen) => seen,
             Err(error @ (BusError::Unreachable { .. } | BusError::Broken(_))) => {
                 tell(format_args!("{error}; trying again"));
-                watch = reopened(&*bus, topic, &watch, &classes, &is_over)?;
+                watch = reopened(&*bus, topic, &watch, &wanted, &is_over)?;
                 continue;
             }
             Err(error) => return Err(error.into()),
@@ -97,12 +99,12 @@ fn reopened(
     bus: &dyn Bus,
     topic: &str,
     watch: &Watch,
-    classes: &[Sort],
+    wanted: &Wanted,
     is_over: &AtomicBool,
 ) -> Result<Watch, NoWatch> {
     loop {
         thread::sleep(PAUSE);
-        match Watch::open(bus, topic, &Start::Cursor(watch.cursor()), classes.to_vec()) {
+        match Watch::open(bus, topic, &Start::Cursor(watch.cursor()), wanted.clone()) {
             Err(NoWatch::Bus(BusError::Unreachable { .. } | BusError::Broken(_)))
                 if !is_over.load(Ordering::Relaxed) => {}
             outcome => return outcome,
@@ -201,7 +203,10 @@ fn evidence(verdict: &Verdict) -> Vec<String> {
         Some(Recrawl::Changed) => evidence.push("seen before, changed".into()),
         None => {}
     }
-    evidence.extend(verdict.labels.iter().take(3).map(|label| format!("labelled {}", name(&label.label))));
+    evidence.extend(verdict.labels.iter().take(3).map(|label| {
+        let overridden = if label.overridden { " (overridden)" } else { "" };
+        format!("labelled {}{overridden}", name(&label.label))
+    }));
     if verdict.revision > 0 {
         evidence.push(format!("revised ({})", verdict.revision));
     }

@@ -117,6 +117,9 @@ pub struct HttpSettings {
     pub waiting_bytes_max: usize,
     pub streams_max: usize,
     pub repeats_held_max: usize,
+    pub verdicts_held_max: usize,
+    pub verdicts_held_bytes_max: usize,
+    pub clusters_held_max: usize,
 }
 
 /// How Kafka is talked to.

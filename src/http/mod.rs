@@ -11,28 +11,37 @@
 mod access;
 mod body;
 mod channel;
+mod clusters;
 mod documents;
+mod events;
 mod exposition;
 mod feed;
 mod health;
+mod id;
 mod patience;
 mod problem;
+mod query;
 mod recent;
 mod router;
 mod server;
 mod snapshot;
 mod state;
+mod stream;
 mod token;
 mod verdicts;
 
 pub use state::{Phase, Role, State};
 
-use crate::bus::Bus;
+use crate::bus::{Bus, BusError};
 use crate::config::Settings;
+use crate::pipeline::directory;
 use crate::pipeline::dispatch::Dispatch;
 use anyhow::Context;
+use axum::http::StatusCode;
 use metrics_exporter_prometheus::PrometheusHandle;
+use problem::Problem;
 use std::net::{SocketAddr, TcpListener};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -49,6 +58,9 @@ const N_BLOCKING: usize = 4;
 /// For so long threads are waited for that should have ended.
 const FAREWELL: Duration = Duration::from_secs(1);
 
+/// After a bus that failed, what was said before is asked for so much later.
+const REFILL_PAUSE: Duration = Duration::from_secs(5);
+
 /// What every resource needs.
 struct App {
     settings: Arc<Settings>,
@@ -61,10 +73,22 @@ struct App {
     streams: Arc<Semaphore>,
     downloads: Arc<Semaphore>,
     metrics: PrometheusHandle,
+    /// Tells the lists of this process from those of others.
+    token_of_lists: u32,
     stopping: AtomicBool,
 }
 
 impl App {
+    /// Whether what was said of late is known here.
+    fn holds_verdicts(&self) -> Result<(), Problem> {
+        if self.state.role() == Role::Sign {
+            let detail =
+                "this instance signs for a store elsewhere, and knows no verdicts: ask one that judges, or stands by";
+            return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "role", detail));
+        }
+        Ok(())
+    }
+
     fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
     }
@@ -99,6 +123,7 @@ impl Http {
             streams: Arc::new(Semaphore::new(http.streams_max)),
             downloads: Arc::new(Semaphore::new(snapshot::AT_ONCE_MAX)),
             metrics: metrics.clone(),
+            token_of_lists: getrandom::u32().context("the system has no random numbers")?,
             stopping: AtomicBool::new(false),
             settings: settings.clone(),
             bus,
@@ -122,6 +147,10 @@ impl Http {
                 stopping,
             }
         };
+        if app.state.role() != Role::Sign {
+            let app = app.clone();
+            std::thread::Builder::new().name("http-refill".into()).spawn(move || refill(&app))?;
+        }
         runtime.spawn(exposition::upkeep(metrics));
         let serving = runtime.spawn(server.run());
         info!(%address, "http listening");
@@ -155,6 +184,23 @@ impl Http {
         }
         if feeding.is_finished() && feeding.join().is_err() {
             warn!("the thread that feeds the bus has met a bug");
+        }
+    }
+}
+
+/// Fetches what was said before this process began. A bus that cannot be reached yet is asked again.
+fn refill(app: &App) {
+    let go_on = || if app.is_stopping() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    while !app.is_stopping() {
+        match directory::refill(app.state.directory(), &*app.bus, &app.settings.topics.verdicts, go_on) {
+            Ok(n_read) => return info!(n_read, "what was said before can be asked for"),
+            // Nothing was ever said.
+            Err(BusError::NoTopic { .. }) => return,
+            Err(error) => warn!(%error, "what was said before cannot be asked for yet"),
+        }
+        let asked = Instant::now();
+        while asked.elapsed() < REFILL_PAUSE && !app.is_stopping() {
+            std::thread::sleep(Duration::from_millis(50));
         }
     }
 }

@@ -33,6 +33,16 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, reason, detail)
     }
 
+    /// A handler has met a bug; what happened is in the log.
+    pub(super) fn bug(error: &tokio::task::JoinError) -> Self {
+        tracing::error!(%error, "a request has met a bug in seamripper");
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "bug",
+            "this request has met a bug in seamripper, please report it",
+        )
+    }
+
     /// What the bus said, to somebody who asked for something of it.
     pub(super) fn of_bus(error: &BusError) -> Self {
         match error {

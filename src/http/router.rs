@@ -1,7 +1,7 @@
 //! The routes: one file for each resource, and this one that names them. All pass the same gate.
 
 use super::problem::Problem;
-use super::{App, documents, exposition, health, snapshot, verdicts};
+use super::{App, clusters, documents, events, exposition, health, snapshot, verdicts};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
@@ -21,7 +21,10 @@ pub(super) fn router(app: Arc<App>) -> Router {
         .route("/metrics", get(exposition::text))
         .route("/v1/pages", post(documents::pages))
         .route("/v1/emails", post(documents::emails))
-        .route("/v1/verdicts", get(verdicts::stream))
+        .route("/v1/verdicts", get(verdicts::verdicts))
+        .route("/v1/events", get(events::events))
+        .route("/v1/clusters", get(clusters::list))
+        .route("/v1/clusters/{*id}", get(clusters::one))
         .route("/v1/snapshot", get(snapshot::newest))
         .fallback(unknown)
         .method_not_allowed_fallback(other_method)

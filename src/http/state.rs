@@ -1,5 +1,6 @@
 //! What a run tells the world of itself: its role, and how far it is.
 
+use crate::pipeline::directory::Directory;
 use serde::Serialize;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -61,12 +62,23 @@ impl Phase {
 pub struct State {
     role: Role,
     phase: AtomicU8,
+    directory: Directory,
 }
 
 impl State {
-    /// An instance that starts.
+    /// An instance that starts, and holds nothing for those who ask.
     pub fn new(role: Role) -> Self {
-        Self { role, phase: AtomicU8::new(Phase::Starting as u8) }
+        Self::with(role, Directory::default())
+    }
+
+    /// An instance that starts, with what it will hold for those who ask.
+    pub fn with(role: Role, directory: Directory) -> Self {
+        Self { role, phase: AtomicU8::new(Phase::Starting as u8), directory }
+    }
+
+    /// What it said of late.
+    pub fn directory(&self) -> &Directory {
+        &self.directory
     }
 
     /// What it does.

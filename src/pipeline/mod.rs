@@ -1,14 +1,17 @@
 //! The steps put together: [`Steps`] takes one record through all of them, [`sign`] does so with many on several threads.
 
+pub mod directory;
 pub mod dispatch;
 pub mod exact;
 pub mod filter;
 pub mod lexicon;
 pub mod line;
 pub mod progress;
+pub mod register;
 pub mod run;
 pub mod scan;
 pub mod sign;
+pub mod wanted;
 pub mod watch;
 
 use crate::config::Settings;

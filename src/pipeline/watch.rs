@@ -3,6 +3,7 @@
 //! # Invariants
 //! - Who goes on from the cursor of a line sees all that came after it, once. (`tests/promises/http/verdicts.rs`)
 
+use super::wanted::Wanted;
 use crate::bus::{Bus, BusError, Partition, Positions, Reader, Record, cursor};
 use std::convert::Infallible;
 use std::str::FromStr;
@@ -32,41 +33,6 @@ impl FromStr for Start {
     }
 }
 
-/// What a verdict can say in one word, as its header `class` has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-#[expect(missing_docs, reason = "schemas/verdict.json explains them")]
-pub enum Sort {
-    Mirror,
-    Quilt,
-    Template,
-    Original,
-    Insufficient,
-    Rejected,
-}
-
-impl Sort {
-    /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Mirror, Self::Quilt, Self::Template, Self::Original, Self::Insufficient, Self::Rejected];
-
-    /// The word.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Mirror => "mirror",
-            Self::Quilt => "quilt",
-            Self::Template => "template",
-            Self::Original => "original",
-            Self::Insufficient => "insufficient",
-            Self::Rejected => "rejected",
-        }
-    }
-
-    /// The one of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|sort| sort.name() == name)
-    }
-}
-
 /// Why there is nothing to watch.
 #[derive(Debug, thiserror::Error)]
 pub enum NoWatch {
@@ -87,10 +53,17 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// The verdict on one line, whoever has written it: a line break can only stand between the words of JSON.
+    pub fn json(&self) -> Vec<u8> {
+        let mut json = self.record.value.clone().unwrap_or_default();
+        json.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
+        json
+    }
+
     /// One line of JSON: the verdict with its cursor as the last field.
     pub fn line(&self) -> Vec<u8> {
-        let value = self.record.value.as_deref().unwrap_or_default();
-        let fields = value.strip_suffix(b"}").unwrap_or(value);
+        let value = self.json();
+        let fields = value.strip_suffix(b"}").unwrap_or(&value);
         [fields, b",\"cursor\":\"", self.cursor.as_bytes(), b"\"}\n"].concat()
     }
 }
@@ -100,12 +73,12 @@ pub struct Watch {
     reader: Box<dyn Reader>,
     topic: Arc<str>,
     positions: Positions,
-    sorts: Vec<Sort>,
+    wanted: Wanted,
 }
 
 impl Watch {
-    /// The verdicts in `topic` from `start` on, of these sorts; of all if none is named.
-    pub fn open(bus: &dyn Bus, topic: &str, start: &Start, sorts: Vec<Sort>) -> Result<Self, NoWatch> {
+    /// The verdicts in `topic` from `start` on that are wanted.
+    pub fn open(bus: &dyn Bus, topic: &str, start: &Start, wanted: Wanted) -> Result<Self, NoWatch> {
         let topic: Arc<str> = topic.into();
         let known = match start {
             Start::Cursor(cursor) => cursor::read(&topic, cursor)?,
@@ -127,7 +100,7 @@ impl Watch {
             };
             positions.0.insert(partition, next);
         }
-        Ok(Self { reader: bus.reader(&positions)?, topic, positions, sorts })
+        Ok(Self { reader: bus.reader(&positions)?, topic, positions, wanted })
     }
 
     /// The next verdicts, at least one if a wanted one is among what comes within `wait`.
@@ -135,7 +108,7 @@ impl Watch {
         let mut seen = Vec::new();
         for record in self.reader.poll(n_max, bytes_max, wait)? {
             self.positions.pass(&record.partition, record.offset);
-            if self.is_wanted(&record) {
+            if self.wanted.accepts_record(&record) {
                 seen.push(Seen { record, cursor: self.cursor() });
             }
         }
@@ -145,16 +118,5 @@ impl Watch {
     /// Where to go on after all that was seen, wanted or not.
     pub fn cursor(&self) -> String {
         cursor::written(&self.topic, &self.positions)
-    }
-
-    fn is_wanted(&self, record: &Record) -> bool {
-        // Whatever else somebody may have written there, a line is an object.
-        let is_object = |value: &[u8]| value.starts_with(b"{") && value.ends_with(b"}");
-        if !record.value.as_deref().is_some_and(is_object) {
-            return false;
-        }
-        let said = record.header("class").unwrap_or_default();
-        let is_said = |sort: &Sort| said.split(|byte| *byte == b',').any(|word| word == sort.name().as_bytes());
-        self.sorts.is_empty() || self.sorts.iter().any(is_said)
     }
 }

@@ -10,7 +10,7 @@
 //! - A cluster goes with its last leader. (`a_cluster_goes_with_its_last_leader`)
 
 use super::Damaged;
-use super::cluster::{Cluster, ClusterState, Member, id, name};
+use super::cluster::{Cluster, ClusterState, Member, Merge, id, name};
 use super::look::{Look, Resemblance};
 use super::reference::{Ref, next};
 use super::rows::Rows;
@@ -80,6 +80,8 @@ pub(super) struct Clusters {
     free_clusters: Vec<u32>,
     n_evicted: u64,
     events: Vec<(u64, ClusterEvent)>,
+    /// The merges of this batch, as far as anybody can know the ids of both.
+    merged: Vec<Merge>,
     /// Which id became which by a merge: only where every page is followed to the end.
     merges: Option<HashMap<u64, u64>>,
 }
@@ -96,6 +98,7 @@ impl Clusters {
             free_clusters: Vec::new(),
             n_evicted: 0,
             events: Vec::new(),
+            merged: Vec::new(),
             merges: None,
         }
     }
@@ -103,6 +106,16 @@ impl Clusters {
     /// From now on it is noted which clusters became one.
     pub(super) fn note_merges(&mut self) {
         self.merges = Some(HashMap::new());
+    }
+
+    /// Which clusters became one in this batch, in order.
+    pub(super) fn merged(&self) -> &[Merge] {
+        &self.merged
+    }
+
+    /// The batch has been judged.
+    pub(super) fn end_batch(&mut self) {
+        self.merged.clear();
     }
 
     /// Which id became which, in the order of no one.
@@ -176,13 +189,15 @@ impl Clusters {
         (styled, own)
     }
 
-    /// What [`Clusters::settle`] would say of a page that was compared with `candidates`.
-    pub(super) fn probe(&self, member: Member<'_>, candidates: &[(Ref, Resemblance)]) -> Styled {
+    /// What [`Clusters::settle`] would say of a page that was compared with `candidates`, and the ids of the clusters that would
+    /// become part of its own.
+    pub(super) fn probe(&self, member: Member<'_>, candidates: &[(Ref, Resemblance)]) -> (Styled, Vec<u64>) {
         let (best, resemblance, alike) = match self.place(member.id_key, candidates) {
-            Place::Own(of, resemblance) => return Styled { cluster: self.state_of(of), resemblance },
-            Place::Alone(resemblance) => return Styled { cluster: None, resemblance },
+            Place::Own(of, resemblance) => return (Styled { cluster: self.state_of(of), resemblance }, Vec::new()),
+            Place::Alone(resemblance) => return (Styled { cluster: None, resemblance }, Vec::new()),
             Place::With { best, resemblance, alike } => (best, resemblance, alike),
         };
+        let mut younger_ids = Vec::new();
         let mut cluster = self.led_by(best.slot, member);
         let mut merged = vec![self.leaders[best.slot as usize].cluster];
         for of in alike {
@@ -194,12 +209,13 @@ impl Clusters {
                 let (mut older, younger) = if cluster.born <= other.born { (cluster, other) } else { (other, cluster) };
                 older.absorb(&younger);
                 cluster = older;
+                younger_ids.extend(younger.is_spoken_of().then_some(younger.id));
             }
         }
         if !member.is_known {
             cluster.join(member, resemblance);
         }
-        Styled { cluster: Some(cluster.state(&self.settings)), resemblance }
+        (Styled { cluster: Some(cluster.state(&self.settings)), resemblance }, younger_ids)
     }
 
     /// Where a page that was compared with `candidates` belongs.
@@ -318,9 +334,10 @@ impl Clusters {
             merges.insert(gone.id, id);
         }
         // Pages bear the cluster's id from the second one on: whoever follows it must learn of this, however small it was.
-        if gone.size >= 2 {
+        if gone.is_spoken_of() {
             let event = ClusterEvent { merged_into: Some(name(id)), ..self.event(&gone) };
             self.events.push((position, event));
+            self.merged.push(Merge { position, younger: gone.id, older: id });
         }
         for slot in dropped {
             self.leaders[slot as usize].cluster = NONE;

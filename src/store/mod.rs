@@ -51,7 +51,7 @@ pub use arrival::{Arrival, Spelled};
 pub use bytes::Damaged;
 pub use card::{Card, Glance};
 pub use cells::{CELL_BYTES, CellEnds, Cells, Handle};
-pub use cluster::{ClusterState, name as cluster_name};
+pub use cluster::{ClusterState, Merge, name as cluster_name, number as cluster_number};
 pub use clusters::Styled;
 pub use holders::{Held, Holders};
 pub use index::Index;
@@ -90,6 +90,8 @@ pub struct Probed {
     pub settled: Settled,
     /// Whose words it holds.
     pub hits: Hits,
+    /// The clusters that would become part of its own.
+    pub merged: Vec<u64>,
     /// Who would have given way to it.
     doomed: Doomed,
 }
@@ -177,10 +179,10 @@ impl Store {
 
     /// What [`Store::hits`] would say of `arrival` if it came next. Nothing is changed.
     pub fn probe(&self, arrival: &Arrival) -> Probed {
-        let (settled, doomed) = self.settler.probe(arrival);
+        let (settled, doomed, merged) = self.settler.probe(arrival);
         let outlives = |of: Ref| self.settler.prototypes().outlives(of, &doomed);
         let hits = self.weigher.find(arrival, &settled, outlives);
-        Probed { settled, hits, doomed }
+        Probed { settled, hits, merged, doomed }
     }
 
     /// Whether `of` will be there when the document of a probe comes.
@@ -209,6 +211,19 @@ impl Store {
     /// Who died in this batch: the position of the document that it gave way to, and which it was; in order.
     pub fn deaths(&self) -> Vec<(u64, Ref)> {
         self.settler.prototypes().deaths()
+    }
+
+    /// Which clusters became one in this batch, in order.
+    pub fn merges(&self) -> &[Merge] {
+        self.settler.clusters().merged()
+    }
+
+    /// Which did so ever: only where every page is followed to the end.
+    pub fn all_merges(&self) -> Vec<Merge> {
+        let all = self.settler.clusters().merges().into_iter().flatten();
+        let mut all: Vec<Merge> = all.map(|(&younger, &older)| Merge { position: 0, younger, older }).collect();
+        all.sort_unstable_by_key(|merge| merge.younger);
+        all
     }
 
     /// Whose `of` is; known to the end of the batch in which it dies.

@@ -12,7 +12,9 @@
 use super::cover::{BITS_MAX, Bits, Cloth, Cover};
 use super::event::{Class, Features, Outcome, Quilt, SCHEMA, Template, Verdict};
 use super::kinship::{self, Kin};
-use super::labels::{Bearings, Labels};
+use super::label::{Label, Record, Target};
+use super::labels::{Bearings, Full, Labels};
+use super::lineage::Lineage;
 use super::mirror::Kindred;
 use super::quilt::{Shared, cover, quilt_features};
 use super::standings::{KnownSource, LINKS_MAX, Said, Standing, Standings, TurnedAway};
@@ -20,7 +22,9 @@ use crate::config::{MirrorSettings, QuiltSettings, RevisionSettings, Settings};
 use crate::document::Kind;
 use crate::signature::Outcome as Signed;
 use crate::signature::keyed::Keys;
-use crate::store::{Arrival, Damaged, GramHit, Hits, Probed, Ref, Settled, Store, Table, cluster_name};
+use crate::store::{
+    Arrival, Damaged, GramHit, Hits, Merge, Probed, Ref, Settled, Store, Table, cluster_name, cluster_number,
+};
 use std::thread;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -38,6 +42,7 @@ pub struct Judge {
     pub(super) link_key: u64,
     pub(super) standings: Standings,
     pub(super) labels: Labels,
+    lineage: Lineage,
 }
 
 /// What can be said of a document without the decisions on others.
@@ -81,6 +86,7 @@ impl Judge {
             link_key: Keys::derive(settings.secret.reveal()).link,
             standings: Standings::new(n_cells, settings.revisions.queue_max, settings.revisions.per_record_max),
             labels,
+            lineage: Lineage::default(),
         }
     }
 
@@ -96,9 +102,13 @@ impl Judge {
     ) {
         let scores = self.scores(batch, settled, hits, store, n_threads);
         let mut deaths = store.deaths().into_iter().peekable();
+        let mut merges = store.merges().iter().peekable();
         for (((arrival, settled), hits), scores) in batch.iter().zip(settled).zip(hits).zip(scores) {
             while let Some((_, of)) = deaths.next_if(|(position, _)| *position <= settled.position) {
                 self.standings.end(of);
+            }
+            while let Some(merge) = merges.next_if(|merge| merge.position <= settled.position) {
+                self.merge(merge);
             }
             let verdict = self.decide(arrival, settled, hits, scores, store);
             with(settled.position, verdict);
@@ -117,6 +127,39 @@ impl Judge {
     /// The labels in force.
     pub fn labels(&self) -> &Labels {
         &self.labels
+    }
+
+    /// Puts a label in force, or takes it back. Only between batches.
+    pub fn label(&mut self, label: Label) -> Result<(), Full> {
+        let Record { target, .. } = label.record();
+        let cluster = match target {
+            Target::Cluster(name) => cluster_number(name),
+            Target::Document(_) | Target::Domain(_) => None,
+        };
+        self.labels.apply(label)?;
+        if let Some(cluster) = cluster {
+            self.lineage.label(cluster, self.is_labelled(cluster));
+        }
+        Ok(())
+    }
+
+    /// Notes that a cluster has become part of another.
+    pub(crate) fn merge(&mut self, merge: &Merge) {
+        let is_labelled = self.is_labelled(merge.younger);
+        self.lineage.merge(merge.younger, merge.older, is_labelled);
+    }
+
+    fn is_labelled(&self, cluster: u64) -> bool {
+        !self.labels.of_cluster(&cluster_name(cluster)).is_empty()
+    }
+
+    /// The ids under which the cluster of a document may be labelled: what it has become part of, and what that has taken in.
+    pub(super) fn clusters_of(&self, cluster: Option<u64>) -> Vec<u64> {
+        if self.labels.is_empty() {
+            return Vec::new();
+        }
+        let heir = cluster.map(|cluster| self.lineage.heir(cluster));
+        heir.into_iter().flat_map(|heir| std::iter::once(heir).chain(self.lineage.heirlooms(heir))).collect()
     }
 
     /// Forgets what it remembers of a document that the store has forgotten.
@@ -203,11 +246,13 @@ impl Judge {
 
     /// What [`Judge::judge`] would say of a document if it came next. Nothing is remembered of it.
     pub fn probe(&self, arrival: &Arrival, probed: &Probed, store: &Store) -> Verdict {
-        let Probed { settled, hits, .. } = probed;
+        let Probed { settled, hits, merged, .. } = probed;
         let scores = self.score(arrival, settled, hits, store);
         let gone = |of: Ref| !store.outlives(of, probed);
         let Decision { said, quilt, .. } = self.decision(arrival, settled, hits, &scores, store, gone);
-        self.verdict(arrival, settled, said, quilt)
+        let mut clusters = self.clusters_of(said.cluster);
+        merged.iter().for_each(|id| clusters.extend(self.clusters_of(Some(*id))));
+        self.verdict_in(&clusters, arrival, settled, said, quilt)
     }
 
     fn decide(&mut self, arrival: &Arrival, settled: &Settled, hits: &Hits, scores: Scores, store: &Store) -> Verdict {
@@ -319,6 +364,18 @@ impl Judge {
 
     /// The first verdict on a document.
     pub(super) fn verdict(&self, arrival: &Arrival, settled: &Settled, said: Said, quilt: Option<Quilt>) -> Verdict {
+        self.verdict_in(&self.clusters_of(said.cluster), arrival, settled, said, quilt)
+    }
+
+    /// The same, with the labels of these clusters.
+    fn verdict_in(
+        &self,
+        clusters: &[u64],
+        arrival: &Arrival,
+        settled: &Settled,
+        said: Said,
+        quilt: Option<Quilt>,
+    ) -> Verdict {
         let signatures = &arrival.signatures;
         let outcome = match signatures.outcome {
             Signed::Insufficient if said.cluster.is_none() => Outcome::Insufficient,
@@ -328,7 +385,7 @@ impl Judge {
         let labels = self.labels.carried(&Bearings {
             id: &arrival.id,
             group_head,
-            cluster: said.cluster.map(cluster_name).as_deref(),
+            clusters,
             domain: arrival.domain.as_deref(),
             authenticated_domain: arrival.authenticated_domain.as_deref(),
             kind: signatures.kind,
@@ -413,6 +470,17 @@ impl Judge {
         self.standings.load(bytes, n_heads_max)
     }
 
+    /// Which clusters have become part of which, as bytes; empty where none has.
+    pub(crate) fn save_merges(&self) -> Result<Vec<u8>, postcard::Error> {
+        self.lineage.save()
+    }
+
+    /// Reads what [`Judge::save_merges`] has written.
+    pub(crate) fn load_merges(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
+        let Self { lineage, labels, .. } = self;
+        lineage.load(bytes, |cluster| !labels.of_cluster(&cluster_name(cluster)).is_empty())
+    }
+
     /// Looks whether the tables that were read agree with the rest.
     pub fn resume(&mut self) -> Result<(), Damaged> {
         self.standings.resume()
@@ -421,6 +489,7 @@ impl Judge {
     /// Goes on with what `from` remembers; settings and labels stay ours.
     pub fn carry(&mut self, from: Self) {
         self.standings.carry(from.standings);
+        self.lineage = from.lineage;
     }
 }
 

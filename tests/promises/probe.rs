@@ -15,9 +15,12 @@ use seamripper::verdict::label::Label;
 use seamripper::verdict::labels::Labels;
 
 /// The same filter once more.
-fn copy(saved: &[u8], settings: &Settings) -> Filter {
-    let mut copy = Filter::new(settings, labels(), 7);
+fn copy(filter: &Filter, saved: &[u8], settings: &Settings) -> Filter {
+    let mut copy = Filter::new(settings, Labels::new(10_000), 7);
     copy.load(saved).unwrap();
+    for label in filter.labels().all() {
+        copy.label((*label).clone()).unwrap();
+    }
     copy
 }
 
@@ -32,15 +35,11 @@ fn folded(filter: &mut Filter, arrival: &Arrival) -> Verdict {
     *first.unwrap()
 }
 
-fn labels() -> Labels {
-    let labels = Labels::new(100);
-    for (kind, name) in [("domain", "site3.example"), ("domain", "list.example"), ("document", "mail-20")] {
-        let json = serde_json::json!({
-            "target": {kind: name}, "label": "spam", "by": "a test", "why": "", "at": "2026-01-31T12:00:00Z"
-        });
-        labels.apply(Label::from_json(json.to_string().as_bytes()).unwrap()).unwrap();
-    }
-    labels
+fn label(kind: &str, name: &str) -> Label {
+    let json = serde_json::json!({
+        "target": {kind: name}, "label": "spam", "by": "a test", "why": "", "at": "2026-01-31T12:00:00Z"
+    });
+    Label::from_json(json.to_string().as_bytes()).unwrap()
 }
 
 /// The variants of `fold.rs`, and two in which a single record can cost everything.
@@ -68,11 +67,18 @@ fn a_probe_is_what_the_fold_would_say() {
         let arrivals = stream(seed, 350, &Settings::default());
         for (name, settings) in all_variants() {
             let mut dice = Dice::new(seed);
-            let mut filter = Filter::new(&settings, labels(), 7);
+            let mut filter = Filter::new(&settings, Labels::new(10_000), 7);
+            for (kind, name) in [("domain", "site3.example"), ("domain", "list.example"), ("document", "mail-20")] {
+                filter.label(label(kind, name)).unwrap();
+            }
             for (number, arrival) in arrivals.iter().enumerate() {
                 let how = format!("seed {seed}, {name}, document {number}");
                 let probed = filter.probe(arrival);
                 assert_eq!(probed, folded(&mut filter, arrival), "{how}");
+                // Clusters that are labelled become part of others.
+                if let Some(cluster) = &probed.cluster {
+                    filter.label(label("cluster", cluster)).unwrap();
+                }
                 said.push_str(&line(&Event::Verdict(Box::new(probed))));
                 n_probed += 1;
                 if dice.below(16) > 0 {
@@ -82,7 +88,7 @@ fn a_probe_is_what_the_fold_would_say() {
                 for _ in 0..3 {
                     let other = dice.below(arrivals.len());
                     let probed = filter.probe(&arrivals[other]);
-                    let folded = folded(&mut copy(&saved, &settings), &arrivals[other]);
+                    let folded = folded(&mut copy(&filter, &saved, &settings), &arrivals[other]);
                     assert_eq!(probed, folded, "{how}, then document {other} out of its turn");
                     n_probed += 1;
                 }
@@ -100,6 +106,7 @@ fn a_probe_is_what_the_fold_would_say() {
         ("\"outcome\":\"insufficient\"", 100),
         ("\"related\":[{", 100),
         ("\"labels\":[{", 100),
+        ("\"via\":\"template\"", 100),
     ] {
         let n = said.matches(part).count();
         println!("{n} times {part}");

@@ -84,7 +84,14 @@ struct Found {
 
 /// Follows the journal from `journal` on; what comes of each entry must be what it says.
 pub fn follow(instance: &Instance, fold: Fold, journal: i64, until: Until) -> anyhow::Result<Followed> {
-    follow_with(instance, fold, journal, until, |entry, again| same(entry, &again.entry))
+    follow_with(instance, fold, journal, until, |fold, entry, again| {
+        same(entry, &again.entry)?;
+        if matches!(entry.what, What::Epoch(_)) {
+            instance.show_clusters(fold);
+        }
+        instance.state.directory().learn(again.events);
+        Ok(())
+    })
 }
 
 /// The same, with what comes of each entry judged by `met`.
@@ -93,7 +100,7 @@ pub fn follow_with(
     mut fold: Fold,
     journal: i64,
     until: Until,
-    mut met: impl FnMut(&Entry, Publication) -> anyhow::Result<()>,
+    mut met: impl FnMut(&Fold, &Entry, Publication) -> anyhow::Result<()>,
 ) -> anyhow::Result<Followed> {
     let n_threads = instance.n_threads();
     let worker = || {
@@ -115,7 +122,7 @@ pub fn follow_with(
                 Done::Entry(entry, scheme) => {
                     n_documents += taken.len();
                     let folded = again(&mut fold, &entry, scheme, std::mem::take(&mut taken), instance)?;
-                    met(&entry, instance.outlet.publication(folded))?;
+                    met(&fold, &entry, instance.outlet.publication(folded))?;
                 }
             }
         }

@@ -51,7 +51,9 @@ pub fn judge(instance: &Instance, fold: Fold, seat: Box<dyn Seat>, lost: Option<
     thread::scope(|scope| {
         let publisher = thread::Builder::new().name("publish".into());
         let publisher = publisher
-            .spawn_scoped(scope, move || publish(seat, &instance.outlet, &batches, &committed_in))
+            .spawn_scoped(scope, move || {
+                publish(seat, &instance.outlet, instance.state.directory(), &batches, &committed_in)
+            })
             .context("no thread for publishing")?;
         let mut holder = Holder::new(instance, fold, batches_in, committed)?;
         let judged = holder.begin(lost).and_then(|()| holder.judge());
@@ -164,6 +166,7 @@ impl<'a> Holder<'a> {
     /// Begins an epoch, where one is to begin.
     fn begin(&mut self, lost: Option<Lost>) -> anyhow::Result<()> {
         let Some(origin) = self.instance.turn(&mut self.fold, lost)? else { return Ok(()) };
+        self.instance.show_clusters(&self.fold);
         let needs_snapshot = matches!(origin, super::journal::Origin::Snapshot { .. });
         let folded = self.fold.turn(origin);
         // Nobody can follow to a state that came from elsewhere: it is written down before it is spoken of.

@@ -213,6 +213,7 @@ impl Instance {
     fn turn_of_duty(&self, trouble: &mut Trouble) -> anyhow::Result<Duty> {
         self.enter(Phase::Restoring);
         let Restored { fold, journal, lost: lost_before } = self.restored()?;
+        self.show_clusters(&fold);
         match follow(self, fold, journal, Until::Seated)? {
             Followed::Stopped(_) => Ok(Duty::Done),
             Followed::NeedsSnapshot if trouble.n_looks < SNAPSHOT_LOOKS => {
@@ -485,6 +486,11 @@ impl Instance {
             BusKind::Embedded => settings.batch.wait_ms,
             BusKind::Kafka => settings.batch.kafka_wait_ms,
         })
+    }
+
+    /// Those who ask see the clusters of this state, and none of another.
+    fn show_clusters(&self, fold: &Fold) {
+        self.state.directory().clusters.replace(|| fold.filter.ranking());
     }
 
     fn enter(&self, phase: Phase) {

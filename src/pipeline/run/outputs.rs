@@ -32,6 +32,8 @@ pub struct Publication {
     pub journal: Outgoing,
     /// What it says.
     pub entry: Entry,
+    /// What the records say, for those who ask once they are durable.
+    pub events: Vec<Event>,
 }
 
 impl Outlet {
@@ -57,7 +59,7 @@ impl Outlet {
         }
         records.extend(letters.into_iter().map(|(_, letter)| letter));
         let journal = self.journal(&entry);
-        Publication { records, journal, entry }
+        Publication { records, journal, entry, events }
     }
 
     /// The topic of the journal.

@@ -11,6 +11,8 @@ use super::inlet::shortened;
 use super::journal::Entry;
 use super::outputs::{Outlet, Publication};
 use crate::bus::{BusError, Outgoing, Seat};
+use crate::pipeline::directory::Directory;
+use crate::pipeline::filter::Event;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -30,6 +32,7 @@ pub(super) struct Committed {
 pub(super) fn publish(
     mut seat: Box<dyn Seat>,
     outlet: &Outlet,
+    directory: &Directory,
     batches: &Receiver<Folded>,
     committed: &Sender<Committed>,
 ) -> Result<Box<dyn Seat>, BusError> {
@@ -58,13 +61,14 @@ pub(super) fn publish(
         if fault::is_due("publish_fails") {
             return Err(BusError::Unreachable { bus: "the bus".into(), why: "a test says so".into() });
         }
-        let offset = published(&mut *seat, publication, &dead_letters)?;
+        let (offset, events) = published(&mut *seat, publication, &dead_letters)?;
         fault::point("after_commit");
         counted::commit(begun.elapsed());
         let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_millis() as i64);
         for time_ms in times_ms {
             counted::latency(Duration::from_millis(now_ms.saturating_sub(time_ms).max(0) as u64));
         }
+        directory.learn(events);
         // Nobody listens any more when the fold has stopped; what is committed stays so.
         let _unwanted = committed.send(offset);
     }
@@ -74,11 +78,14 @@ fn published(
     seat: &mut dyn Seat,
     mut publication: Publication,
     dead_letters: &Arc<str>,
-) -> Result<Committed, BusError> {
+) -> Result<(Committed, Vec<Event>), BusError> {
     loop {
-        let Publication { records, journal, entry } = &publication;
+        let Publication { records, journal, entry, .. } = &publication;
         match seat.publish(records, journal, &entry.positions) {
-            Ok(offset) => return Ok(Committed { entry: publication.entry, journal: offset + 1 }),
+            Ok(offset) => {
+                let Publication { entry, events, .. } = publication;
+                return Ok((Committed { entry, journal: offset + 1 }, events));
+            }
             // A broker may take less than the settings say. Of a dead letter the beginning must do.
             Err(BusError::TooLarge { topic, .. }) if *topic == **dead_letters && shorten(&mut publication.records) => {}
             Err(error) => return Err(error),

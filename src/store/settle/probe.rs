@@ -9,8 +9,9 @@ use super::super::{Arrival, Ref};
 use super::{Arriving, Canonical, Card, Recognised, Recrawl, Settler, member};
 
 impl Settler {
-    /// What [`Settler::settle`] would say of `arrival`, and who would have given way to it.
-    pub(in crate::store) fn probe(&self, arrival: &Arrival) -> (Settled, Doomed) {
+    /// What [`Settler::settle`] would say of `arrival`, who would have given way to it, and which clusters would have become part
+    /// of its own.
+    pub(in crate::store) fn probe(&self, arrival: &Arrival) -> (Settled, Doomed, Vec<u64>) {
         let keys = &self.keys(arrival);
         let clock = self.clock_after(arrival);
         let (position, now_ms) = (clock.position, clock.now_ms());
@@ -34,13 +35,14 @@ impl Settler {
                 }
             }
         }
+        let mut merged = Vec::new();
         if let Some(look) = &keys.look {
             let member = member(arrival, keys, &settled, now_ms, recognised.sighting.is_some());
             let outlives = |of: Ref| self.clusters.outlives(of, before_ms);
             let compared = self.compared(look, keys, &mut Vec::new(), outlives);
-            settled.styled = self.clusters.probe(member, &compared);
+            (settled.styled, merged) = self.clusters.probe(member, &compared);
         }
-        (settled, doomed)
+        (settled, doomed, merged)
     }
 
     /// What [`Settler::settle_text`] would say.

@@ -1,0 +1,112 @@
+//! `GET /v1/clusters` and `GET /v1/clusters/{id}`: the style clusters that are templates, and one of them with some of its members.
+
+use super::App;
+use super::id::Id;
+use super::problem::Problem;
+use super::query::Query;
+use crate::pipeline::directory::Told;
+use crate::pipeline::wanted::Wanted;
+use crate::verdict::event::{ClusterEvent, TemplateKind, Verdict};
+use axum::Json;
+use axum::extract::{RawQuery, State};
+use axum::http::StatusCode;
+use serde::Serialize;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// Clusters of a list, where nothing else is asked for, and at most.
+const LISTED: u64 = 100;
+const LISTED_MAX: u64 = 1000;
+/// Members that are shown of a cluster, where nothing else is asked for, and at most.
+const MEMBERS: u64 = 20;
+const MEMBERS_MAX: u64 = 1000;
+
+/// A list of clusters (`schemas/clusters.json`).
+#[derive(Serialize)]
+pub(super) struct List {
+    clusters: Vec<Arc<ClusterEvent>>,
+    /// How many meet what was asked for.
+    n: usize,
+}
+
+/// A cluster and some of its members (`schemas/members.json`).
+#[derive(Serialize)]
+pub(super) struct Members {
+    cluster: Arc<ClusterEvent>,
+    /// Those that were judged of late, the newest first.
+    members: Vec<Arc<Verdict>>,
+}
+
+/// By what a list goes.
+#[derive(Clone, Copy)]
+enum Order {
+    Rank,
+    Size,
+    Domains,
+    Recent,
+}
+
+const ORDERS: [(&str, Order); 4] =
+    [("rank", Order::Rank), ("size", Order::Size), ("domains", Order::Domains), ("recent", Order::Recent)];
+
+const KINDS: [(&str, TemplateKind); 4] = [
+    ("template", TemplateKind::Template),
+    ("link_farm", TemplateKind::LinkFarm),
+    ("mirror", TemplateKind::Mirror),
+    ("copy_paste", TemplateKind::CopyPaste),
+];
+
+pub(super) async fn list(State(app): State<Arc<App>>, RawQuery(query): RawQuery) -> Result<Json<List>, Problem> {
+    let mut query = Query::read(query.as_deref());
+    let order = query.word("sort", &ORDERS)?.unwrap_or(Order::Rank);
+    let kind = query.word("kind", &KINDS)?;
+    let n_max = query.number("limit", 1..=LISTED_MAX)?.unwrap_or(LISTED) as usize;
+    query.end("sort, kind, limit")?;
+    app.holds_verdicts()?;
+    let listed = tokio::task::spawn_blocking(move || listed(&app, order, kind, n_max)).await;
+    listed.map(Json).map_err(|error| Problem::bug(&error))
+}
+
+fn listed(app: &App, order: Order, kind: Option<TemplateKind>, n_max: usize) -> List {
+    let mut all = app.state.directory().clusters.all();
+    // What became part of another is counted there.
+    all.retain(|told| told.cluster.merged_into.is_none() && kind.is_none_or(|kind| told.cluster.kind == kind));
+    all.sort_by(|a, b| by(order, b, a).then_with(|| a.cluster.id.cmp(&b.cluster.id)));
+    let n = all.len();
+    List { clusters: all.into_iter().take(n_max).map(|told| told.cluster).collect(), n }
+}
+
+fn by(order: Order, a: &Told, b: &Told) -> Ordering {
+    let (a_cluster, b_cluster) = (&a.cluster, &b.cluster);
+    match order {
+        Order::Rank => a_cluster.rank.total_cmp(&b_cluster.rank),
+        Order::Size => a_cluster.size.cmp(&b_cluster.size),
+        Order::Domains => a_cluster.domains.cmp(&b_cluster.domains),
+        Order::Recent => a.turn.cmp(&b.turn),
+    }
+}
+
+pub(super) async fn one(
+    State(app): State<Arc<App>>,
+    Id(id): Id,
+    RawQuery(query): RawQuery,
+) -> Result<Json<Members>, Problem> {
+    let mut query = Query::read(query.as_deref());
+    let n_max = query.number("members", 0..=MEMBERS_MAX)?.unwrap_or(MEMBERS) as usize;
+    query.end("members")?;
+    app.holds_verdicts()?;
+    let unknown = || {
+        let detail = "no such cluster is known here: it may have gone, or have too few members to be a template";
+        Problem::new(StatusCode::NOT_FOUND, "unknown_cluster", detail)
+    };
+    let cluster = app.state.directory().cluster(&id).ok_or_else(unknown)?;
+    let members = tokio::task::spawn_blocking(move || members(&app, id, n_max)).await;
+    let members = members.map_err(|error| Problem::bug(&error))?;
+    Ok(Json(Members { cluster, members }))
+}
+
+fn members(app: &App, cluster: String, n_max: usize) -> Vec<Arc<Verdict>> {
+    let wanted = Wanted { cluster: Some(cluster), ..Wanted::default() };
+    let recent = app.state.directory().verdicts.newest(None).map(|(_, verdict)| verdict);
+    recent.filter(|verdict| wanted.accepts(verdict)).take(n_max).collect()
+}

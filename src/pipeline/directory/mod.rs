@@ -1,0 +1,69 @@
+//! What was said of late, for those who ask while the filter goes on: the last verdict of each recent document, and the clusters.
+//!
+//! The pipeline writes after each commit, and a standby after each entry that it has followed, so that nothing is here that is not
+//! in the topics. Readers take no lock that a writer waits for long. All of it is bounded, and the oldest gives way; nothing is
+//! decided by it. A new process follows the journal from its newest snapshot, and fetches what was said before from the end of
+//! `verdicts` ([`refill`]); the clusters it has from the snapshot, exactly.
+//!
+//! # Invariants
+//! - Of each id the last verdict is here, or none. (`the_last_verdict_of_an_id_holds`)
+//! - It holds so many verdicts, bytes and clusters, and no more; the oldest give way. (`the_oldest_give_way`,
+//!   `clusters_come_change_and_go`)
+//! - After a restart, and on a standby, it is what it was. (`tests/promises/http/directory.rs`)
+
+mod clusters;
+mod recent;
+mod refill;
+
+pub use clusters::{Clusters, Told};
+pub use recent::{Place, Recent};
+pub use refill::refill;
+
+use crate::config::HttpSettings;
+use crate::pipeline::filter::Event;
+use crate::verdict::event::{ClusterEvent, Verdict};
+use std::sync::Arc;
+
+/// What was said of late.
+#[derive(Debug, Default)]
+pub struct Directory {
+    /// Verdicts.
+    pub verdicts: Recent,
+    /// Clusters.
+    pub clusters: Clusters,
+}
+
+impl Directory {
+    /// An empty one, as large as the settings say; without an HTTP side nobody asks, and nothing is held.
+    pub fn new(settings: &HttpSettings) -> Self {
+        let HttpSettings { enabled, verdicts_held_max, verdicts_held_bytes_max, clusters_held_max, .. } = *settings;
+        if !enabled {
+            return Self::default();
+        }
+        Self {
+            verdicts: Recent::new(verdicts_held_max, verdicts_held_bytes_max),
+            clusters: Clusters::new(clusters_held_max),
+        }
+    }
+
+    /// The last verdict on the document `id`, if it was given of late.
+    pub fn verdict(&self, id: &str) -> Option<Arc<Verdict>> {
+        self.verdicts.of(id)
+    }
+
+    /// The cluster `id`, as it was last told of.
+    pub fn cluster(&self, id: &str) -> Option<Arc<ClusterEvent>> {
+        self.clusters.named(id)
+    }
+
+    /// Takes in what is committed, in the order of the topics.
+    pub fn learn(&self, events: Vec<Event>) {
+        for event in events {
+            match event {
+                Event::Verdict(verdict) => self.verdicts.learn(verdict.into()),
+                Event::Cluster(cluster) => self.clusters.learn(*cluster),
+            }
+        }
+        self.verdicts.count();
+    }
+}
