@@ -91,6 +91,16 @@ pub const HELD_BYTES: &str = "seamripper_http_held_bytes";
 /// Verdicts and clusters that gave way to newer ones: label `what`.
 pub const HELD_GIVEN_WAY: &str = "seamripper_http_held_given_way_total";
 
+/// Checks: labels `learn` and `outcome` (`judged`, `insufficient`, `rejected`, `accepted` where a document was appended and not judged in
+/// time, `none`).
+pub const CHECKS: &str = "seamripper_checks_total";
+/// From when a check was asked until it was answered: label `learn`.
+pub const CHECK_SECONDS: &str = "seamripper_check_seconds";
+/// Checks that were turned away: label `reason`.
+pub const CHECKS_TURNED_AWAY: &str = "seamripper_checks_turned_away_total";
+/// Checks that wait for their answers: label `learn`.
+pub const CHECKS_WAITING: &str = "seamripper_checks_waiting";
+
 /// What a metric counts, and how.
 enum Form {
     Counter,
@@ -139,6 +149,10 @@ const ALL: &[(&str, Form, &str)] = &[
     (HTTP_ACCEPTED, Form::Counter, "documents that came over HTTP and are durable"),
     (HTTP_REPEATED, Form::Counter, "documents that came over HTTP again"),
     (FEED_REJECTED, Form::Counter, "requests turned away, by reason"),
+    (CHECKS, Form::Counter, "checks, by what came of them"),
+    (CHECK_SECONDS, Form::Seconds, "from when a check was asked until it was answered"),
+    (CHECKS_TURNED_AWAY, Form::Counter, "checks turned away, by reason"),
+    (CHECKS_WAITING, Form::Gauge, "checks that wait for their answers"),
     (HTTP_STREAMS, Form::Gauge, "open streams of verdicts"),
     (HELD, Form::Gauge, "verdicts and clusters held for those who ask"),
     (HELD_BYTES, Form::Gauge, "bytes of the verdicts held for those who ask, about"),

@@ -10,7 +10,8 @@ pub mod manual;
 mod run;
 
 pub use run::{
-    BatchSettings, BusKind, BusSettings, HttpSettings, InputForm, KafkaSettings, Mode, SnapshotSettings, TopicSettings,
+    BatchSettings, BusKind, BusSettings, CheckSettings, HttpSettings, InputForm, KafkaSettings, Mode, SnapshotSettings,
+    TopicSettings,
 };
 
 use serde::{Deserialize, Serialize};
@@ -62,6 +63,8 @@ pub struct Settings {
     pub snapshot: SnapshotSettings,
     /// The HTTP side.
     pub http: HttpSettings,
+    /// Who asks about single documents.
+    pub check: CheckSettings,
     /// How Kafka is talked to.
     pub kafka: KafkaSettings,
 }

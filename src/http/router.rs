@@ -1,7 +1,7 @@
 //! The routes: one file for each resource, and this one that names them. All pass the same gate.
 
 use super::problem::Problem;
-use super::{App, clusters, documents, events, exposition, health, snapshot, verdicts};
+use super::{App, check, clusters, documents, events, exposition, health, snapshot, verdicts};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
@@ -12,7 +12,8 @@ use metrics::counter;
 use std::sync::Arc;
 
 /// The paths that are counted under their own names; what else may be asked for is for others to choose.
-const PATHS: [&str; 7] = ["/healthz", "/readyz", "/metrics", "/v1/pages", "/v1/emails", "/v1/verdicts", "/v1/snapshot"];
+const PATHS: [&str; 8] =
+    ["/healthz", "/readyz", "/metrics", "/v1/pages", "/v1/emails", "/v1/check", "/v1/verdicts", "/v1/snapshot"];
 
 pub(super) fn router(app: Arc<App>) -> Router {
     Router::new()
@@ -21,6 +22,7 @@ pub(super) fn router(app: Arc<App>) -> Router {
         .route("/metrics", get(exposition::text))
         .route("/v1/pages", post(documents::pages))
         .route("/v1/emails", post(documents::emails))
+        .route("/v1/check", post(check::check))
         .route("/v1/verdicts", get(verdicts::verdicts))
         .route("/v1/events", get(events::events))
         .route("/v1/clusters", get(clusters::list))
@@ -35,7 +37,7 @@ pub(super) fn router(app: Arc<App>) -> Router {
 /// Lets in who may come in, and counts what came of it.
 async fn gate(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let path = PATHS.into_iter().find(|path| *path == request.uri().path()).unwrap_or("other");
-    let response = match app.access.check(request.method(), request.uri().path(), request.headers()) {
+    let response = match app.access.check(request.method(), request.uri(), request.headers()) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     };

@@ -1,5 +1,6 @@
 //! What a run tells the world of itself: its role, and how far it is.
 
+use crate::pipeline::checks::Checks;
 use crate::pipeline::directory::Directory;
 use serde::Serialize;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -63,22 +64,28 @@ pub struct State {
     role: Role,
     phase: AtomicU8,
     directory: Directory,
+    checks: Checks,
 }
 
 impl State {
     /// An instance that starts, and holds nothing for those who ask.
     pub fn new(role: Role) -> Self {
-        Self::with(role, Directory::default())
+        Self::with(role, Directory::default(), Checks::default())
     }
 
     /// An instance that starts, with what it will hold for those who ask.
-    pub fn with(role: Role, directory: Directory) -> Self {
-        Self { role, phase: AtomicU8::new(Phase::Starting as u8), directory }
+    pub fn with(role: Role, directory: Directory, checks: Checks) -> Self {
+        Self { role, phase: AtomicU8::new(Phase::Starting as u8), directory, checks }
     }
 
     /// What it said of late.
     pub fn directory(&self) -> &Directory {
         &self.directory
+    }
+
+    /// Those who have asked it, and wait.
+    pub fn checks(&self) -> &Checks {
+        &self.checks
     }
 
     /// What it does.

@@ -64,7 +64,7 @@ fn a_probe_is_what_the_fold_would_say() {
     let mut n_probed = 0;
     let mut said = String::new();
     for seed in [21, 22] {
-        let arrivals = stream(seed, 350, &Settings::default());
+        let arrivals = stream(seed, 300, &Settings::default());
         for (name, settings) in all_variants() {
             let mut dice = Dice::new(seed);
             let mut filter = Filter::new(&settings, Labels::new(10_000), 7);
@@ -81,7 +81,7 @@ fn a_probe_is_what_the_fold_would_say() {
                 }
                 said.push_str(&line(&Event::Verdict(Box::new(probed))));
                 n_probed += 1;
-                if dice.below(16) > 0 {
+                if dice.below(24) > 0 {
                     continue;
                 }
                 let saved = filter.save().unwrap();

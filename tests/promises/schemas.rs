@@ -120,7 +120,7 @@ fn every_field_is_described() {
             }
         }
     }
-    for name in ["verdict", "cluster", "label", "comparison", "accepted", "problem", "readiness", "line"] {
+    for name in ["verdict", "cluster", "label", "comparison", "accepted", "problem", "readiness", "line", "check"] {
         let mut undescribed = Vec::new();
         walk(&schema(name), name, &mut undescribed);
         assert!(undescribed.is_empty(), "{undescribed:#?}");

@@ -5,13 +5,15 @@
 //!   (`a_repeated_record_is_folded_once`)
 //! - A batch that is folded again gives the same events. (`tests/promises/run.rs`)
 
-use super::inlet::{Fate, SetAside, Taken};
+use super::inlet::{Fate, SetAside, Taken, source};
 use super::journal::{self, Batch, Entry, Epoch, Origin, SCHEMA, What};
 use super::label::{LabelRecord, Order};
 use super::scheme::Scheme;
 use crate::bus::{Outgoing, Partition, Positions};
 use crate::pipeline::filter::{Event, Filter};
 use crate::signature;
+use crate::verdict::event::Verdict;
+use crate::verdict::judge::rejected;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -37,10 +39,23 @@ pub struct Folded {
     pub events: Vec<Event>,
     /// What is set aside, with the reasons.
     pub letters: Vec<(Cow<'static, str>, Outgoing)>,
+    /// What is said of records that were set aside and that nobody has named: it is published nowhere, and told to who waits for it.
+    pub unspoken: Vec<Verdict>,
     /// When the bus got the documents, one each: what latency is measured from.
     pub times_ms: Vec<i64>,
     /// Bytes of the records.
     pub n_bytes: usize,
+}
+
+impl Folded {
+    /// All verdicts, those that are not published too.
+    pub fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
+        let spoken = self.events.iter().filter_map(|event| match event {
+            Event::Verdict(verdict) => Some(&**verdict),
+            Event::Cluster(_) => None,
+        });
+        spoken.chain(&self.unspoken)
+    }
 }
 
 impl Fold {
@@ -74,6 +89,10 @@ impl Fold {
                 }
                 Fate::SetAside(set_aside) => {
                     let SetAside { reason, letter, verdict } = *set_aside;
+                    if verdict.is_none() {
+                        let source = source(&partition, offset, time_ms);
+                        folded.unspoken.push(rejected(String::new(), None, None, source, &reason));
+                    }
                     folded.letters.extend(letter.map(|letter| (reason, letter)));
                     folded.events.extend(verdict.map(|verdict| Event::Verdict(Box::new(verdict))));
                 }
@@ -141,7 +160,14 @@ impl Fold {
         self.number += 1;
         let entry =
             Entry { schema: SCHEMA, number: self.number, epoch: self.epoch, what, positions: self.positions.clone() };
-        Folded { entry, events: Vec::new(), letters: Vec::new(), times_ms: Vec::new(), n_bytes: 0 }
+        Folded {
+            entry,
+            events: Vec::new(),
+            letters: Vec::new(),
+            unspoken: Vec::new(),
+            times_ms: Vec::new(),
+            n_bytes: 0,
+        }
     }
 
     fn apply(&mut self, order: Order) -> Result<(), String> {

@@ -16,7 +16,9 @@ use super::replay::Replay;
 use super::scheme::Scheme;
 use super::{Instance, Lost, Phase};
 use crate::bus::{BusError, Partition, Positions, Record, Seat};
+use crate::pipeline::filter::Event;
 use crate::pipeline::line::{Belt, Job, Pace, line};
+use crate::verdict::event::Verdict;
 use anyhow::{Context, bail};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -84,8 +86,15 @@ struct Found {
 
 /// Follows the journal from `journal` on; what comes of each entry must be what it says.
 pub fn follow(instance: &Instance, fold: Fold, journal: i64, until: Until) -> anyhow::Result<Followed> {
-    follow_with(instance, fold, journal, until, |fold, entry, again| {
+    follow_with(instance, fold, journal, until, |fold, entry, again, unspoken| {
         same(entry, &again.entry)?;
+        let waiters = &instance.state.checks().waiters;
+        waiters.commit(entry.number);
+        let spoken = again.events.iter().filter_map(|event| match event {
+            Event::Verdict(verdict) => Some(&**verdict),
+            Event::Cluster(_) => None,
+        });
+        waiters.judge(entry.number, spoken.chain(unspoken));
         if matches!(entry.what, What::Epoch(_)) {
             instance.show_clusters(fold);
         }
@@ -100,7 +109,7 @@ pub fn follow_with(
     mut fold: Fold,
     journal: i64,
     until: Until,
-    mut met: impl FnMut(&Fold, &Entry, Publication) -> anyhow::Result<()>,
+    mut met: impl FnMut(&Fold, &Entry, Publication, &[Verdict]) -> anyhow::Result<()>,
 ) -> anyhow::Result<Followed> {
     let n_threads = instance.n_threads();
     let worker = || {
@@ -115,16 +124,25 @@ pub fn follow_with(
     let (first, mut n_documents) = (fold.number, 0);
     let finder = Finder::new(instance, &fold, journal);
     let find = |belt: &mut Belt<Step>| finder.find(belt, until);
-    let found = line(find, n_threads, worker, Pace::default(), |done: Vec<Done>| {
+    let checks = instance.state.checks();
+    let pace = Pace { bell: Some(checks.probes.bell()), ..Pace::default() };
+    let found = line(find, n_threads, worker, pace, |done: Vec<Done>| {
         for one in done {
             match one {
                 Done::Taken(one) => taken.push(one),
                 Done::Entry(entry, scheme) => {
                     n_documents += taken.len();
                     let folded = again(&mut fold, &entry, scheme, std::mem::take(&mut taken), instance)?;
-                    met(&fold, &entry, instance.outlet.publication(folded))?;
+                    let unspoken = folded.unspoken.clone();
+                    let publication = instance.outlet.publication(folded);
+                    met(&fold, &entry, publication, &unspoken)?;
                 }
             }
+        }
+        // A standby answers; who is being restored does not know yet.
+        match instance.state.phase().is_ready() {
+            true => checks.probes.answer(&fold.filter, fold.scheme.key_id),
+            false => checks.probes.turn_away(),
         }
         anyhow::Ok(())
     })??;

@@ -13,7 +13,7 @@ use super::{Instance, Lost, Phase};
 use crate::bus::{BusError, Partition, Positions, Reader, Record, Seat};
 use crate::pipeline::line::{BATCH_JOBS_MAX, BATCHES_PER_THREAD, Belt, Pace, line};
 use anyhow::Context;
-use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
+use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded, select};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -51,9 +51,7 @@ pub fn judge(instance: &Instance, fold: Fold, seat: Box<dyn Seat>, lost: Option<
     thread::scope(|scope| {
         let publisher = thread::Builder::new().name("publish".into());
         let publisher = publisher
-            .spawn_scoped(scope, move || {
-                publish(seat, &instance.outlet, instance.state.directory(), &batches, &committed_in)
-            })
+            .spawn_scoped(scope, move || publish(seat, &instance.outlet, &instance.state, &batches, &committed_in))
             .context("no thread for publishing")?;
         let mut holder = Holder::new(instance, fold, batches_in, committed)?;
         let judged = holder.begin(lost).and_then(|()| holder.judge());
@@ -207,7 +205,11 @@ impl<'a> Holder<'a> {
         };
         // While a batch is made durable, as many documents as it has are signed.
         let n_ahead = scheme.settings.batch.documents_max.get().div_ceil(BATCH_JOBS_MAX * instance.n_threads().get());
-        let pace = Pace { tick: Some(tick), batches_per_thread: n_ahead.clamp(BATCHES_PER_THREAD, AHEAD_MAX) };
+        let pace = Pace {
+            tick: Some(tick),
+            bell: Some(instance.state.checks().probes.bell()),
+            batches_per_thread: n_ahead.clamp(BATCHES_PER_THREAD, AHEAD_MAX),
+        };
         line(find, instance.n_threads(), worker, pace, |taken| {
             self.take(taken).inspect_err(|_| is_over.store(true, Ordering::Relaxed))
         })?
@@ -237,8 +239,14 @@ impl<'a> Holder<'a> {
         if self.pending.is_empty() {
             self.rest()?;
         }
+        self.answer_checks();
         self.look_at_commits()?;
         self.write_snapshot()
+    }
+
+    /// Between two batches, whoever asks what would be said is told.
+    fn answer_checks(&self) {
+        self.instance.state.checks().probes.answer(&self.fold.filter, self.fold.scheme.key_id);
     }
 
     /// Folds what is pending.
@@ -250,6 +258,7 @@ impl<'a> Holder<'a> {
         let n_documents = taken.len();
         let folded = self.fold.fold(labels, taken, self.instance.n_fold_threads());
         counted::batch(n_documents, folded.n_bytes, begun.elapsed());
+        self.instance.state.checks().waiters.judge(folded.entry.number, folded.verdicts());
         self.send(folded)
     }
 
@@ -280,8 +289,18 @@ impl<'a> Holder<'a> {
         Ok(records.iter().map(LabelRecord::of).collect())
     }
 
+    /// Passes a batch on to be published. While that has to wait, whoever asks is answered.
     fn send(&mut self, folded: Folded) -> anyhow::Result<()> {
-        self.batches.send(folded).map_err(|_| PublisherGone.into())
+        let mut folded = Some(folded);
+        let bell = self.instance.state.checks().probes.bell();
+        loop {
+            select! {
+                send(self.batches, folded.take().expect("it is sent once")) -> sent => {
+                    return sent.map_err(|_| PublisherGone.into());
+                }
+                recv(bell) -> _ => self.answer_checks(),
+            }
+        }
     }
 
     /// What was begun is finished; a run that ends by itself also decides what waits to be looked at again.

@@ -26,6 +26,10 @@ pub mod snapshots;
 use crate::bus::{Bus, BusError, Partition, Positions};
 use crate::config::{BusKind, Settings};
 use crate::http::{Phase, Role, State};
+use crate::pipeline::checks::probes::ProbeSigner;
+use crate::pipeline::dispatch::Dispatch;
+use crate::pipeline::line::STACK_BYTES;
+use crate::signature::keyed::Keys;
 use anyhow::{Context, bail};
 use fold::Fold;
 use follow::{Followed, Until, follow};
@@ -174,6 +178,38 @@ impl Instance {
 
     /// Runs until asked to stop.
     pub fn run(&self) -> anyhow::Result<()> {
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            if self.scheme.settings.http.enabled {
+                self.sign_checks(scope, &is_over)?;
+            }
+            let ended = self.serve();
+            is_over.store(true, Ordering::Relaxed);
+            ended
+        })
+    }
+
+    /// Threads that sign what somebody asks about: that is work, and neither the stream nor the HTTP side waits for it.
+    fn sign_checks<'a>(&'a self, scope: &'a thread::Scope<'a, '_>, is_over: &'a AtomicBool) -> anyhow::Result<()> {
+        let settings = &self.scheme.settings;
+        let dispatch = Arc::new(Dispatch::new(settings));
+        let n_threads = NonZeroUsize::new(settings.check.threads).unwrap_or(cores());
+        for number in 0..n_threads.get() {
+            let signer = {
+                let dispatch = dispatch.clone();
+                move || {
+                    let keys = Keys::derive(settings.secret.reveal());
+                    ProbeSigner::new(self.scheme.inlet(), dispatch.clone(), &keys, self.scheme.key_id)
+                }
+            };
+            let sign = move || self.state.checks().probes.sign(signer, || is_over.load(Ordering::Relaxed));
+            let thread = thread::Builder::new().name(format!("check-{number}")).stack_size(STACK_BYTES);
+            thread.spawn_scoped(scope, sign).context("no thread for checks")?;
+        }
+        Ok(())
+    }
+
+    fn serve(&self) -> anyhow::Result<()> {
         self.snapshots.sweep()?;
         let mut trouble = Trouble::default();
         while !self.is_stopping() {
@@ -471,8 +507,7 @@ impl Instance {
     }
 
     fn n_threads(&self) -> NonZeroUsize {
-        let all = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        NonZeroUsize::new(self.scheme.settings.batch.threads).unwrap_or(all)
+        NonZeroUsize::new(self.scheme.settings.batch.threads).unwrap_or(cores())
     }
 
     /// Signing is most of the work: the fold has threads of its own only where there are many.
@@ -495,6 +530,9 @@ impl Instance {
 
     fn enter(&self, phase: Phase) {
         self.state.set_phase(phase);
+        if !phase.is_ready() {
+            self.state.checks().turn_away();
+        }
     }
 
     fn is_stopping(&self) -> bool {
@@ -504,6 +542,10 @@ impl Instance {
     fn stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
     }
+}
+
+fn cores() -> NonZeroUsize {
+    thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
 fn hostname() -> String {

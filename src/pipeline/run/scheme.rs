@@ -20,7 +20,7 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Sections that decide nothing.
-const INDIFFERENT: [&str; 8] = ["secret", "mode", "bus", "topics", "batch", "snapshot", "http", "kafka"];
+const INDIFFERENT: [&str; 9] = ["secret", "mode", "bus", "topics", "batch", "snapshot", "http", "check", "kafka"];
 
 /// Under what the store folds.
 pub struct Scheme {

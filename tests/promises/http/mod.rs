@@ -3,6 +3,7 @@
 //! The tests talk to real processes on ports that the system has chosen.
 
 mod access;
+mod check;
 mod documents;
 mod health;
 mod limits;
@@ -209,7 +210,7 @@ pub(crate) fn envelope(number: usize) -> String {
 /// The schemas of what is answered accept their examples, and not each other's.
 #[test]
 fn the_examples_of_answers_are_valid() {
-    let names = ["accepted", "problem", "readiness", "line"];
+    let names = ["accepted", "problem", "readiness", "line", "check"];
     for name in names {
         let schema = crate::schemas::Schema::named(name);
         for other in names {
