@@ -11,6 +11,7 @@ pub mod explain;
 pub mod ingest;
 pub mod label;
 pub mod lexicon;
+pub mod milter;
 pub mod output;
 pub mod report;
 pub mod run;
@@ -94,6 +95,7 @@ Examples:
   seamripper ingest crawl.warc.gz mails/       ... documents for it
   seamripper tail --class quilt                ... and its verdicts
   seamripper label ID spam --why 'complaints'  ... what people say of one of them
+  seamripper milter                            asks it about the mails of Postfix or Sendmail
   seamripper scan crawl.warc.gz mails/ > verdicts.jsonl
   seamripper explain ID --from crawl.warc.gz   why a document got its verdict, with the passages
   seamripper sign page.html mails.mbox.gz      what was read, and its signatures, one JSON object per document
@@ -113,6 +115,8 @@ pub enum Command {
     Tail(tail::TailArguments),
     /// Say what documents, clusters and domains are, and what verdicts carry from then on
     Label(label::LabelArguments),
+    /// Ask a run about the mails of Postfix or Sendmail
+    Milter(milter::MilterArguments),
     /// Judge again what was judged, and compare with what was published
     Audit(audit::AuditArguments),
     /// Say of every document whether it is a mirror, a quilt, a template page or original
@@ -150,6 +154,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Ending> {
         Command::Ingest(arguments) => ingest::run(arguments, common),
         Command::Tail(arguments) => tail::run(arguments, common),
         Command::Label(arguments) => label::run(arguments, common),
+        Command::Milter(arguments) => milter::run(arguments, common),
         Command::Audit(arguments) => audit::run(arguments, common),
         Command::Scan(arguments) => scan::run(arguments, common),
         Command::Explain(arguments) => explain::run(arguments, common),

@@ -1,10 +1,11 @@
 //! Defaults, then a file, then the environment; what does not fit is refused by name, all of it at once.
 
-use super::{DEFAULT, Problems, Secret, Settings, check};
-use config::{Config, FileFormat};
+use super::{Action, DEFAULT, Problems, Secret, Settings, check};
+use config::{Config, ConfigError, FileFormat};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 use toml::{Table, Value};
 
 /// Variables with our prefix that are no settings.
@@ -23,6 +24,8 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 const PREFIX: &str = "SEAMRIPPER_";
 /// What is below it is passed on, and has names of its own.
 pub(super) const PROPERTIES: &str = "kafka.properties.";
+/// What is below it are labels, which are any words.
+pub(super) const ACTIONS: &str = "milter.actions.";
 
 /// One key that somebody wants changed.
 pub(super) struct Change {
@@ -36,6 +39,25 @@ pub(super) struct Change {
 pub(super) fn load(file: Option<&Path>, environment: &[(String, String)]) -> Result<Settings, Problems> {
     let mut problems = Vec::new();
     let changes = changes(file, environment, &mut problems);
+    let mut settings = checked(&changes, problems)?;
+    if !settings.previous.is_empty() {
+        settings.former = Some(Arc::new(former(Path::new(&settings.previous))?));
+    }
+    Ok(settings)
+}
+
+/// The settings that were in force before: what is in the environment is of the present ones.
+fn former(path: &Path) -> Result<Settings, Problems> {
+    let mut problems = Vec::new();
+    let mut changes = changes(Some(path), &[], &mut problems);
+    // Those before them are of no interest, and might not be there any more.
+    changes.retain(|change| change.key != "previous");
+    let told = |Problems(problems)| Problems(problems.iter().map(|problem| format!("previous: {problem}")).collect());
+    checked(&changes, problems).map_err(told)
+}
+
+/// The defaults with `changes`, if nothing is wrong with them and there were no `problems` before.
+fn checked(changes: &[Change], mut problems: Vec<String>) -> Result<Settings, Problems> {
     // A change that fails alone is refused by name; the others are then judged together.
     let accepted: Vec<&Change> = changes
         .iter()
@@ -48,13 +70,15 @@ pub(super) fn load(file: Option<&Path>, environment: &[(String, String)]) -> Res
         })
         .collect();
     match with(&accepted) {
-        Ok(settings) => problems.extend(check::problems(&settings)),
-        Err(error) => problems.push(error.to_string()),
+        Ok(settings) => {
+            problems.extend(check::problems(&settings));
+            if problems.is_empty() { Ok(settings) } else { Err(Problems(problems)) }
+        }
+        Err(error) => {
+            problems.push(error.to_string());
+            Err(Problems(problems))
+        }
     }
-    if problems.is_empty() {
-        return with(&accepted).map_err(|error| Problems(vec![error.to_string()]));
-    }
-    Err(Problems(problems))
 }
 
 /// The changes that `file` and `environment` ask for, in that order, those of keys that exist.
@@ -95,7 +119,8 @@ pub(super) fn changes(
         changes.push(Change { value: from_variable(text, default), key, by: format!("environment {name}") });
     }
     changes.retain(|change| {
-        let exists = known.iter().any(|(key, _)| *key == change.key) || change.key.starts_with(PROPERTIES);
+        let is_open = [PROPERTIES, ACTIONS].iter().any(|open| change.key.starts_with(open));
+        let exists = is_open || known.iter().any(|(key, _)| *key == change.key);
         if !exists {
             problems.push(unknown(change, &known));
         }
@@ -159,10 +184,14 @@ fn distance(a: &str, b: &str) -> usize {
 }
 
 /// The defaults with `changes`.
-fn with(changes: &[&Change]) -> Result<Settings, config::ConfigError> {
+fn with(changes: &[&Change]) -> Result<Settings, ConfigError> {
     let mut builder = Config::builder().add_source(config::File::from_str(DEFAULT, FileFormat::Toml));
-    let mut properties = BTreeMap::new();
+    let (mut properties, mut actions) = (BTreeMap::new(), BTreeMap::new());
     for change in changes {
+        if let Some(label) = change.key.strip_prefix(ACTIONS) {
+            actions.insert(label.to_owned(), action(&change.value)?);
+            continue;
+        }
         match (change.key.strip_prefix(PROPERTIES), &change.value) {
             (None, value) => builder = builder.set_override(&change.key, plain(value))?,
             (Some(name), Value::String(value)) => drop(properties.insert(name.to_owned(), Secret::new(value))),
@@ -171,7 +200,13 @@ fn with(changes: &[&Change]) -> Result<Settings, config::ConfigError> {
     }
     let mut settings: Settings = builder.build()?.try_deserialize()?;
     settings.kafka.properties = properties;
+    settings.milter.actions = actions;
     Ok(settings)
+}
+
+fn action(value: &Value) -> Result<Action, ConfigError> {
+    let action = value.as_str().and_then(Action::named);
+    action.ok_or_else(|| ConfigError::Message("it is \"header\", \"quarantine\" or \"reject\"".into()))
 }
 
 /// The same value in the words of the `config` crate.
@@ -282,9 +317,40 @@ mod tests {
     }
 
     #[test]
+    fn labels_have_actions_by_any_name() {
+        let file = "[milter.actions]\nspam = \"reject\"\n\"bulk.mail\" = \"quarantine\"\n";
+        let settings = loaded(file, &[("SEAMRIPPER_MILTER__ACTIONS__HAM", "header")]).unwrap();
+        let actions: Vec<(&str, Action)> = settings.milter.actions.iter().map(|(l, a)| (&**l, *a)).collect();
+        assert_eq!(actions, [("bulk.mail", Action::Quarantine), ("ham", Action::Header), ("spam", Action::Reject)]);
+        let file = "[milter.actions]\nspam = \"delete\"\nallow = \"reject\"\n[milter]\nserver = \"https://a\"\n";
+        let problems = loaded(file, &[("SEAMRIPPER_MILTER__LISTEN", "8472")]).unwrap_err().0;
+        for named in ["milter.actions.spam = \"delete\"", "milter.actions.allow", "milter.server", "milter.listen"] {
+            assert!(problems.iter().any(|problem| problem.contains(named)), "{named}: {problems:?}");
+        }
+        assert_eq!(problems.len(), 4, "{problems:?}");
+    }
+
+    #[test]
     fn a_section_in_place_of_a_key_is_refused() {
         assert!(loaded("[secret]\nx = 1\n", &[]).is_err());
         assert!(loaded("limits = 1\n", &[]).is_err());
+    }
+
+    #[test]
+    fn the_former_settings_are_those_of_their_file_alone() {
+        let previous = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(previous.path(), "secret = \"old\"\nprevious = \"older\"\n[imatch]\ncopies = 5\n").unwrap();
+        let file = format!("previous = {:?}\n[text]\nterms_min = 6\n", previous.path());
+        let settings = loaded(&file, &[("SEAMRIPPER_SECRET", "new"), ("SEAMRIPPER_IMATCH__COPIES", "7")]).unwrap();
+        let former = settings.former.as_ref().unwrap();
+        assert_eq!((settings.secret.reveal(), settings.imatch.copies, settings.text.terms_min), ("new", 7, 6));
+        assert_eq!((former.secret.reveal(), former.imatch.copies, former.text.terms_min), ("old", 5, 5));
+        assert!(former.former.is_none() && !format!("{settings:?}").contains("old\""));
+        std::fs::write(previous.path(), "secret = \"\"\n").unwrap();
+        let problems = loaded(&file, &[]).unwrap_err().0;
+        assert_eq!(problems, ["previous: secret must not be empty"]);
+        let problems = loaded("previous = \"/no/such/file.toml\"", &[]).unwrap_err().0;
+        assert!(problems[0].starts_with("previous: cannot read the configuration /no/such/file.toml"), "{problems:?}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use std::net::IpAddr;
 
 /// The paths that anybody may ask, from anywhere: they tell no more than that we are there.
-const OPEN: [&str; 2] = ["/healthz", "/readyz"];
+pub(super) const OPEN: [&str; 2] = ["/healthz", "/readyz"];
 /// Reads that need the token on every address.
 const GUARDED: [&str; 1] = ["/v1/snapshot"];
 

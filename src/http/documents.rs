@@ -69,10 +69,56 @@ pub(super) enum Sent {
     Raw,
 }
 
+/// Takes pages in: one, or one on each line. Answered when durable, with positions; an `id` makes a retry harmless.
+#[utoipa::path(
+    post, path = "/v1/pages", tag = "in", operation_id = "pages", security(("token" = [])),
+    request_body(content(
+        (ref("page.json") = "application/json"),
+        ("application/x-ndjson"),
+        ("text/html"),
+    ), description = "An envelope, envelopes on lines, or the document as it is, with the headers of a record."),
+    responses(
+        (status = 200, description = "All of it is durable.", body = ref("accepted.json")),
+        (status = 207, description = "Some lines were refused.", body = ref("accepted.json")),
+        (status = 404, description = "This input is left out (topics).", body = ref("problem.json"), content_type = "application/problem+json"),
+        (status = 408, description = "The request was not complete in time.", body = ref("problem.json"), content_type = "application/problem+json"),
+        (status = 413, description = "It is too large.", body = ref("problem.json"), content_type = "application/problem+json"),
+        (status = 415, description = "The content type says nothing that is known here.", body = ref("problem.json"), content_type = "application/problem+json"),
+        (
+            status = 422,
+            description = "It cannot be read; of lines, none of them.",
+            content((ref("problem.json") = "application/problem+json"), (ref("accepted.json") = "application/json")),
+        ),
+        Problem,
+    )
+)]
 pub(super) async fn pages(app: State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
     post(&app, Kind::Page, &headers, body).await
 }
 
+/// Takes emails in: one, or one on each line. Answered when durable, with positions; an `id` makes a retry harmless.
+#[utoipa::path(
+    post, path = "/v1/emails", tag = "in", operation_id = "emails", security(("token" = [])),
+    request_body(content(
+        (ref("email.json") = "application/json"),
+        ("application/x-ndjson"),
+        ("message/rfc822"),
+    ), description = "An envelope, envelopes on lines, or the document as it is, with the headers of a record."),
+    responses(
+        (status = 200, description = "All of it is durable.", body = ref("accepted.json")),
+        (status = 207, description = "Some lines were refused.", body = ref("accepted.json")),
+        (status = 404, description = "This input is left out (topics).", body = ref("problem.json"), content_type = "application/problem+json"),
+        (status = 408, description = "The request was not complete in time.", body = ref("problem.json"), content_type = "application/problem+json"),
+        (status = 413, description = "It is too large.", body = ref("problem.json"), content_type = "application/problem+json"),
+        (status = 415, description = "The content type says nothing that is known here.", body = ref("problem.json"), content_type = "application/problem+json"),
+        (
+            status = 422,
+            description = "It cannot be read; of lines, none of them.",
+            content((ref("problem.json") = "application/problem+json"), (ref("accepted.json") = "application/json")),
+        ),
+        Problem,
+    )
+)]
 pub(super) async fn emails(app: State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
     post(&app, Kind::Email, &headers, body).await
 }

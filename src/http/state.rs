@@ -2,6 +2,7 @@
 
 use crate::pipeline::checks::Checks;
 use crate::pipeline::directory::Directory;
+use crate::pipeline::run::question::Questions;
 use serde::Serialize;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -65,6 +66,7 @@ pub struct State {
     phase: AtomicU8,
     directory: Directory,
     checks: Checks,
+    questions: Questions,
 }
 
 impl State {
@@ -75,7 +77,13 @@ impl State {
 
     /// An instance that starts, with what it will hold for those who ask.
     pub fn with(role: Role, directory: Directory, checks: Checks) -> Self {
-        Self { role, phase: AtomicU8::new(Phase::Starting as u8), directory, checks }
+        let (phase, questions) = (AtomicU8::new(Phase::Starting as u8), Questions::default());
+        Self { role, phase, directory, checks, questions }
+    }
+
+    /// Questions to its store.
+    pub fn questions(&self) -> &Questions {
+        &self.questions
     }
 
     /// What it said of late.

@@ -272,7 +272,8 @@ impl Clusters {
 
     /// What there is to say of the cluster of this name.
     pub(super) fn named(&self, id: &str) -> Option<ClusterEvent> {
-        let found = self.clusters.iter().find(|cluster| cluster.is_live && name(cluster.id) == id)?;
+        let number = u64::from_str_radix(id.strip_prefix("t-")?, 16).ok().filter(|number| name(*number) == id)?;
+        let found = self.clusters.iter().find(|cluster| cluster.is_live && cluster.id == number)?;
         Some(self.event(found))
     }
 

@@ -25,6 +25,7 @@ mod exhaustive;
 mod frequency;
 mod holders;
 mod index;
+mod kept;
 mod keys;
 mod lines;
 mod look;
@@ -55,6 +56,7 @@ pub use cluster::{ClusterState, Merge, name as cluster_name, number as cluster_n
 pub use clusters::Styled;
 pub use holders::{Held, Holders};
 pub use index::Index;
+pub use kept::{Group, Kept};
 pub use look::Resemblance as LookResemblance;
 pub use plan::Plan;
 pub use postings::Postings;
@@ -285,6 +287,17 @@ impl Store {
     /// The position of the last document.
     pub fn position(&self) -> u64 {
         self.settler.position()
+    }
+
+    /// The time of the store in milliseconds since 1970: that of its documents, which never goes back.
+    pub fn now_ms(&self) -> Option<i64> {
+        self.settler.now_ms()
+    }
+
+    /// Begins where `other` is: at its position and time. Panics when it has seen something: that is a bug in the caller.
+    pub fn begin_at(&mut self, other: &Self) {
+        assert_eq!(self.position(), 0, "only an empty store begins somewhere");
+        self.settler.begin_at(&other.settler);
     }
 
     /// What there is, and what has left.

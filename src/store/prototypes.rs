@@ -234,6 +234,19 @@ impl Prototypes {
         Some(())
     }
 
+    /// The further prototypes of the group of `head`, the oldest first.
+    pub(super) fn further(&self, head: Ref) -> Vec<Ref> {
+        let slots = self.get(head).map(|prototype| prototype.further).into_iter().flatten();
+        slots.filter(|&slot| slot != NONE).map(|slot| self.reference(slot)).collect()
+    }
+
+    /// Bytes of what it is compared by, and of what it says of itself.
+    pub(super) fn n_bytes(&self, of: Ref) -> Option<(usize, usize)> {
+        let (prototype, mut card) = (self.get(of)?, Vec::new());
+        self.read_card(of, &mut card)?;
+        Some((prototype.n_proof as usize, card.len()))
+    }
+
     /// The id of the longest member, where that is not the head.
     pub(super) fn longest(&self, head: Ref) -> Option<String> {
         let mut bytes = Vec::new();

@@ -527,6 +527,14 @@ impl Settler {
         }
     }
 
+    pub(super) fn now_ms(&self) -> Option<i64> {
+        self.clock.now_ms
+    }
+
+    pub(super) fn begin_at(&mut self, other: &Self) {
+        self.clock = other.clock;
+    }
+
     /// What is known of an id, as that of a page or of a mail.
     pub(super) fn known(&self, id: &str, kind: Kind) -> Option<Known> {
         let sighting = self.seen.get(id_key(id, kind))?;

@@ -11,6 +11,7 @@
 
 use super::cover::{BITS_MAX, Bits, Cloth, Cover};
 use super::event::{Class, Features, Outcome, Quilt, SCHEMA, Template, Verdict};
+use super::heirs::Heirs;
 use super::kinship::{self, Kin};
 use super::label::{Label, Record, Target};
 use super::labels::{Bearings, Full, Labels};
@@ -42,7 +43,8 @@ pub struct Judge {
     pub(super) link_key: u64,
     pub(super) standings: Standings,
     pub(super) labels: Labels,
-    lineage: Lineage,
+    pub(super) heirs: Heirs,
+    pub(super) lineage: Lineage,
 }
 
 /// What can be said of a document without the decisions on others.
@@ -86,6 +88,7 @@ impl Judge {
             link_key: Keys::derive(settings.secret.reveal()).link,
             standings: Standings::new(n_cells, settings.revisions.queue_max, settings.revisions.per_record_max),
             labels,
+            heirs: Heirs::default(),
             lineage: Lineage::default(),
         }
     }
@@ -158,8 +161,13 @@ impl Judge {
         if self.labels.is_empty() {
             return Vec::new();
         }
-        let heir = cluster.map(|cluster| self.lineage.heir(cluster));
-        heir.into_iter().flat_map(|heir| std::iter::once(heir).chain(self.lineage.heirlooms(heir))).collect()
+        let named = cluster.into_iter().flat_map(|own| std::iter::once(own).chain(self.heirs.of_cluster(own)));
+        let heirs = named.map(|cluster| self.lineage.heir(cluster));
+        let mut all: Vec<u64> =
+            heirs.flat_map(|heir| std::iter::once(heir).chain(self.lineage.heirlooms(heir))).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// Forgets what it remembers of a document that the store has forgotten.
@@ -382,7 +390,7 @@ impl Judge {
             _ => Outcome::Judged,
         };
         let group_head = settled.joined.as_ref().map(|joined| joined.card.id.as_str());
-        let labels = self.labels.carried(&Bearings {
+        let labels = self.carried(&Bearings {
             id: &arrival.id,
             group_head,
             clusters,
@@ -489,6 +497,7 @@ impl Judge {
     /// Goes on with what `from` remembers; settings and labels stay ours.
     pub fn carry(&mut self, from: Self) {
         self.standings.carry(from.standings);
+        self.heirs = from.heirs;
         self.lineage = from.lineage;
     }
 }

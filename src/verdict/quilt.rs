@@ -165,7 +165,7 @@ impl Judge {
     /// A verdict with what was said before.
     fn repeated(&self, card: Card, said: Said, quilt: Option<Quilt>, revision: u32) -> Verdict {
         let source = card.source();
-        let labels = self.labels.carried(&Bearings {
+        let labels = self.carried(&Bearings {
             id: &card.id,
             group_head: None,
             clusters: &self.clusters_of(said.cluster),

@@ -233,8 +233,10 @@ fn labelled(
 /// Clusters become one while labels are put on them, before it and after it: what counts for the younger counts for the older.
 #[test]
 fn labels_follow_clusters_that_become_one() {
-    let arrivals = stream(12, 700, &Settings::default());
-    let settings = variants().pop().unwrap().1;
+    let mut settings = small(4 << 20);
+    settings.store.share_max = 1.0;
+    (settings.template.frame_min, settings.template.merge_min) = (0.3, 0.4);
+    let arrivals = stream(12, 300, &Settings::default());
     let plain = labelled(&arrivals, &settings, &[], || (1, 1, false));
     let merged = |event: &Event| match event {
         Event::Cluster(cluster) => cluster.merged_into.clone().map(|older| (cluster.id.clone(), older)),
@@ -246,18 +248,16 @@ fn labels_follow_clusters_that_become_one() {
     };
     let merges: Vec<(usize, (String, String))> =
         plain.iter().enumerate().filter_map(|(number, event)| Some((n_before(number), merged(event)?))).collect();
-    assert!(merges.len() >= 3, "{merges:?}");
+    assert!(merges.len() >= 2, "{merges:?}");
     let mut n_heard = 0;
-    for (at, (younger, older)) in merges.iter().take(5) {
-        for labelled_at in [0, at + 1, at + 20] {
+    for (at, (younger, older)) in merges.iter().take(2) {
+        let arrivals = &arrivals[..(at + 90).min(arrivals.len())];
+        for labelled_at in [0, at + 20] {
             let labels = [(labelled_at, younger.as_str())];
-            let serial = labelled(&arrivals, &settings, &labels, || (1, 1, false));
+            let serial = labelled(arrivals, &settings, &labels, || (1, 1, false));
             let mut dice = Dice::new(labelled_at as u64);
-            for n_threads in [1, 4] {
-                let cut =
-                    labelled(&arrivals, &settings, &labels, || (1 + dice.below(90), n_threads, dice.below(4) == 0));
-                assert!(serial == cut, "{younger} at {labelled_at}, {n_threads} threads");
-            }
+            let cut = labelled(arrivals, &settings, &labels, || (1 + dice.below(90), 4, dice.below(4) == 0));
+            assert!(serial == cut, "{younger} at {labelled_at}");
             let verdicts = serial.iter().filter_map(|event| match event {
                 Event::Verdict(verdict) if verdict.revision == 0 => Some(verdict),
                 _ => None,

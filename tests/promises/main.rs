@@ -25,6 +25,7 @@ mod limits;
 mod made;
 mod mail;
 mod memory;
+mod milter;
 mod naive;
 mod probe;
 mod quality;

@@ -10,12 +10,13 @@ use crate::document::{Carrier, Format, Kind, Record, identity};
 use crate::pipeline::dispatch::{Dispatch, Undeliverable};
 use crate::pipeline::filter::Filter;
 use crate::pipeline::run::inlet::{Fate, Inlet, source};
+use crate::pipeline::run::scheme::Scheme;
 use crate::signature::keyed::Keys;
 use crate::store::Arrival;
 use crate::verdict::event::Verdict;
 use crate::verdict::judge::rejected;
 use crossbeam_channel::{Receiver, Sender, bounded};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
@@ -57,13 +58,20 @@ struct Signed {
 }
 
 /// Documents that somebody asks about.
-#[derive(Debug)]
 pub struct Probes {
     asked: (Sender<Asked>, Receiver<Asked>),
     signed: (Sender<Signed>, Receiver<Signed>),
     bell: (Sender<()>, Receiver<()>),
+    /// Under what the stream is signed at the moment.
+    scheme: Mutex<Option<Arc<Scheme>>>,
     places: Arc<Semaphore>,
     n_places: usize,
+}
+
+impl std::fmt::Debug for Probes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Probes").field("n_waiting", &self.n_waiting()).finish_non_exhaustive()
+    }
 }
 
 impl Probes {
@@ -71,7 +79,8 @@ impl Probes {
     pub fn new(n_max: usize) -> Self {
         // Whoever has a place finds room in both queues.
         let places = Arc::new(Semaphore::new(n_max));
-        Self { asked: bounded(n_max), signed: bounded(n_max), bell: bounded(1), places, n_places: n_max }
+        let (bell, scheme) = (bounded(1), Mutex::default());
+        Self { asked: bounded(n_max), signed: bounded(n_max), bell, scheme, places, n_places: n_max }
     }
 
     /// Asks about a document; `None` where all places are taken. An answer that never comes is dropped: then this instance does not
@@ -93,20 +102,24 @@ impl Probes {
         &self.bell.1
     }
 
-    /// Signs what is asked about until `is_over`; each thread that does has a signer of its own.
-    pub(crate) fn sign(&self, signer: impl Fn() -> ProbeSigner, is_over: impl Fn() -> bool) {
-        let mut made = None;
+    /// Signs what is asked about until `is_over`, as `dispatch` would send it.
+    pub(crate) fn sign(&self, dispatch: &Dispatch, is_over: impl Fn() -> bool) {
+        let mut made: Option<ProbeSigner> = None;
         while !is_over() {
             let Ok(asked) = self.asked.1.recv_timeout(WAIT) else { continue };
             // Whoever has gone away needs no answer.
             if asked.answer.is_closed() {
                 continue;
             }
-            let signer: &mut ProbeSigner = made.get_or_insert_with(&signer);
+            let Some(scheme) = self.scheme() else { continue };
+            let signer = match &mut made {
+                Some(signer) if Arc::ptr_eq(&signer.scheme, &scheme) => signer,
+                other => other.insert(ProbeSigner::new(scheme)),
+            };
             let Asked { record, answer, _place, _room } = asked;
-            match signer.signed(record) {
+            match signer.signed(record, dispatch) {
                 Ok(arrival) => {
-                    let signed = Signed { arrival, key_id: signer.key_id, answer, _place, _room };
+                    let signed = Signed { arrival, key_id: signer.scheme.key_id, answer, _place, _room };
                     // There is room for all that have a place.
                     if self.signed.0.try_send(signed).is_ok() {
                         self.ring();
@@ -117,16 +130,17 @@ impl Probes {
         }
     }
 
-    /// Answers those that wait by the state of this moment, which `key_id` signs for; so many at most. The bell rings again for the
-    /// others.
-    pub(crate) fn answer(&self, filter: &Filter, key_id: u64) {
+    /// Answers those that wait by the state of this moment, which is under `scheme`; so many at most. The bell rings again for
+    /// the others.
+    pub(crate) fn answer(&self, filter: &Filter, scheme: &Arc<Scheme>) {
+        self.set_scheme(scheme);
         for Signed { arrival, key_id: signed_by, answer, .. } in self.signed.1.try_iter().take(AT_ONCE_MAX) {
             if answer.is_closed() {
                 continue;
             }
             tell(
                 answer,
-                match signed_by == key_id {
+                match signed_by == scheme.key_id {
                     true => Told::Verdict(Box::new(filter.probe(&arrival))),
                     false => Told::OtherScheme,
                 },
@@ -143,6 +157,18 @@ impl Probes {
         self.signed.1.try_iter().for_each(drop);
     }
 
+    /// What is asked about from now on is signed under `scheme`.
+    pub(crate) fn set_scheme(&self, scheme: &Arc<Scheme>) {
+        let mut held = self.scheme.lock().unwrap_or_else(PoisonError::into_inner);
+        if !held.as_ref().is_some_and(|held| Arc::ptr_eq(held, scheme)) {
+            *held = Some(scheme.clone());
+        }
+    }
+
+    fn scheme(&self) -> Option<Arc<Scheme>> {
+        self.scheme.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     fn ring(&self) {
         // It rings already.
         let _full = self.bell.0.try_send(());
@@ -155,22 +181,21 @@ fn tell(answer: oneshot::Sender<Told>, told: Told) {
 }
 
 /// Signs documents as the stream would, had they come by the bus.
-pub(crate) struct ProbeSigner {
+struct ProbeSigner {
+    scheme: Arc<Scheme>,
     inlet: Inlet,
-    dispatch: Arc<Dispatch>,
     id_key: u64,
-    key_id: u64,
 }
 
 impl ProbeSigner {
-    /// By what takes in the records of the stream, which `key_id` names.
-    pub(crate) fn new(inlet: Inlet, dispatch: Arc<Dispatch>, keys: &Keys, key_id: u64) -> Self {
-        Self { inlet, dispatch, id_key: keys.id, key_id }
+    fn new(scheme: Arc<Scheme>) -> Self {
+        let id_key = Keys::derive(scheme.settings.secret.reveal()).id;
+        Self { inlet: scheme.inlet(), id_key, scheme }
     }
 
-    fn signed(&mut self, record: Record) -> Result<Box<Arrival>, Told> {
+    fn signed(&mut self, record: Record, dispatch: &Dispatch) -> Result<Box<Arrival>, Told> {
         let kind = kind(record.format);
-        let outgoing = self.dispatch.dispatched(record).map_err(Told::Refused)?.outgoing;
+        let outgoing = dispatch.dispatched(record).map_err(Told::Refused)?.outgoing;
         let time_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_millis() as i64);
         let partition = Partition::new(outgoing.topic, NOWHERE as i32);
         let nameless = unnamed(kind, outgoing.value.as_deref().unwrap_or_default(), self.id_key);
@@ -224,8 +249,8 @@ mod tests {
         let is_over = std::sync::atomic::AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                let never = || unreachable!("nobody waits");
-                probes.sign(never, || is_over.load(std::sync::atomic::Ordering::Relaxed));
+                let dispatch = Dispatch::new(&crate::config::Settings::default());
+                probes.sign(&dispatch, || is_over.load(std::sync::atomic::Ordering::Relaxed));
             });
             let begun = std::time::Instant::now();
             while probes.n_waiting() > 0 {

@@ -2,7 +2,7 @@
 //!
 //! The fold knows what is in force and nothing else; here is also what was in force before, and who took it back. It is read from
 //! the topic, so that it is there with and without a run, for commands ([`crate::command::label`]) and for HTTP. [`groups`] says on
-//! whom a label is put that somebody has put on a copy, [`posting`] is a label on its way.
+//! whom a label is put that somebody has put on a copy, [`posting`] is a label on its way, [`undoing`] what takes one back.
 //!
 //! On a compacted topic the last record of each target, label and author stays; what the same author said before of the same may be gone.
 //!
@@ -12,6 +12,7 @@
 
 pub mod groups;
 pub mod posting;
+pub mod undoing;
 
 use crate::bus::sweep::Sweep;
 use crate::bus::{self, Bus, BusError, Partition};

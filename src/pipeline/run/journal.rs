@@ -8,6 +8,7 @@
 //! - Ranges name each record once, in the order of the fold. (`ranges_are_runs_of_one_partition`)
 
 use super::label::LabelRecord;
+use super::marks::Marks;
 use crate::bus::{Partition, Positions};
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,9 @@ pub struct Entry {
     pub what: What,
     /// Where every partition was left.
     pub positions: Positions,
+    /// By what the last records that were folded are known again.
+    #[serde(default, skip_serializing_if = "Marks::is_empty")]
+    pub marks: Marks,
 }
 
 /// What an entry says was done.
@@ -71,6 +75,17 @@ pub enum Origin {
     Empty,
     /// The state went on under other settings.
     Carried,
+    /// The state goes on as it was. Beside it begins an empty one under these settings, which sees the same documents from here on.
+    Beside {
+        /// By the store's clock, until it takes the other's place.
+        hours: u64,
+        /// Groups and clusters of which it remembers whose places they take, at most.
+        heirs_max: usize,
+    },
+    /// The state that began beside it has taken its place.
+    Succeeded,
+    /// The state that began beside it was dropped.
+    Withdrawn,
     /// It was made elsewhere (`scan --store`), or something was lost: it cannot be had by following the journal.
     Snapshot {
         /// What was accepted.
@@ -151,6 +166,13 @@ pub enum EntryError {
 }
 
 impl Entry {
+    /// Whether `again` is what came of folding this entry again. One that was written before there were marks has none.
+    pub fn is_met_by(&self, again: &Self) -> bool {
+        let Self { schema, number, epoch, what, positions, marks } = self;
+        let is_same = (schema, number, epoch) == (&again.schema, &again.number, &again.epoch);
+        is_same && *what == again.what && *positions == again.positions && (marks.is_empty() || *marks == again.marks)
+    }
+
     /// Reads the record at `offset`.
     pub fn from_json(json: &[u8], offset: i64) -> Result<Self, EntryError> {
         let value: serde_json::Value =
@@ -201,8 +223,11 @@ mod tests {
             scheme: 1,
             state: Origin::Snapshot { why: "records were deleted".into() },
         };
-        for what in [What::Batch(batch.clone()), What::Idle(batch), What::Epoch(Box::new(epoch))] {
-            let entry = Entry { schema: SCHEMA, number: 12, epoch: 2, what, positions: positions.clone() };
+        let beside = Epoch { state: Origin::Beside { hours: 24, heirs_max: 100 }, ..epoch.clone() };
+        let epochs = [epoch, beside].map(|epoch| What::Epoch(Box::new(epoch)));
+        for what in [What::Batch(batch.clone()), What::Idle(batch)].into_iter().chain(epochs) {
+            let (positions, marks) = (positions.clone(), Marks::default());
+            let entry = Entry { schema: SCHEMA, number: 12, epoch: 2, what, positions, marks };
             assert_eq!(Entry::from_json(&entry.to_json(), 0).unwrap(), entry);
         }
         assert_eq!(

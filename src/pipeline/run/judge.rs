@@ -1,7 +1,8 @@
 //! Judging: inputs in, verdicts out, batch by batch, for as long as the seat is ours.
 //!
 //! Four kinds of threads, with bounded queues between them: one reads, some sign, this one folds, one publishes. Batches
-//! are cut here; where they are cut shows in the journal and in no verdict.
+//! are cut here; where they are cut shows in the journal and in no verdict. A batch is folded while it grows, and grows for as
+//! long as the publisher has others: what waits for it are finished verdicts, and nobody waits for the disk.
 
 use super::counted;
 use super::fold::{Fold, Folded};
@@ -14,6 +15,7 @@ use crate::bus::{BusError, Partition, Positions, Reader, Record, Seat};
 use crate::pipeline::line::{BATCH_JOBS_MAX, BATCHES_PER_THREAD, Belt, Pace, line};
 use anyhow::Context;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded, select};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -27,7 +29,7 @@ const LABEL_BYTES_MAX: usize = 64 << 10;
 const POLL_WAIT: Duration = Duration::from_millis(20);
 /// So often it is looked whether topics have more partitions, and how far behind we are.
 const LOOK_EVERY: Duration = Duration::from_secs(15);
-/// Batches between folding and publishing: one under way and one that waits for it.
+/// Batches that wait for the publisher, beside the one that it has and the one that grows.
 const BATCHES_AHEAD: usize = 1;
 /// Batches of the belt on their way, per thread, at most: 512 KiB each.
 const AHEAD_MAX: usize = 64;
@@ -54,7 +56,7 @@ pub fn judge(instance: &Instance, fold: Fold, seat: Box<dyn Seat>, lost: Option<
             .spawn_scoped(scope, move || publish(seat, &instance.outlet, &instance.state, &batches, &committed_in))
             .context("no thread for publishing")?;
         let mut holder = Holder::new(instance, fold, batches_in, committed)?;
-        let judged = holder.begin(lost).and_then(|()| holder.judge());
+        let judged = holder.begin(lost).and_then(|()| holder.succeed()).and_then(|()| holder.judge());
         let is_fenced = judged.as_ref().err().is_some_and(|error| error.is::<PublisherGone>());
         let last = match &judged {
             Ok(()) => holder.last_batch(),
@@ -109,10 +111,8 @@ struct Holder<'a> {
     batches: Sender<Folded>,
     committed: Receiver<Committed>,
     labels: Box<dyn Reader>,
-    pending: Vec<Taken>,
-    n_pending_bytes: usize,
-    /// When the first of the pending records came.
-    since: Instant,
+    /// The batch that grows.
+    open: Option<Open>,
     /// When something last came in.
     active: Instant,
     labels_looked: Instant,
@@ -120,6 +120,19 @@ struct Holder<'a> {
     writing: Option<Writing>,
     is_written: bool,
     snapshot_due: Instant,
+    /// Whether one scheme has followed another since it began.
+    is_handed_over: Arc<AtomicBool>,
+}
+
+/// A batch that grows.
+struct Open {
+    folded: Folded,
+    n_records: usize,
+    n_bytes: usize,
+    /// When its first record came.
+    since: Instant,
+    /// What folding it has taken so far.
+    took: Duration,
 }
 
 /// What is left of a holder that has ended.
@@ -145,15 +158,14 @@ impl<'a> Holder<'a> {
             batches,
             committed,
             labels,
-            pending: Vec::new(),
-            n_pending_bytes: 0,
-            since: now,
+            open: None,
             active: now,
             labels_looked: now,
             is_settled: false,
             writing: None,
             is_written: false,
             snapshot_due,
+            is_handed_over: Arc::default(),
         })
     }
 
@@ -164,7 +176,7 @@ impl<'a> Holder<'a> {
     /// Begins an epoch, where one is to begin.
     fn begin(&mut self, lost: Option<Lost>) -> anyhow::Result<()> {
         let Some(origin) = self.instance.turn(&mut self.fold, lost)? else { return Ok(()) };
-        self.instance.show_clusters(&self.fold);
+        self.instance.show(&self.fold);
         let needs_snapshot = matches!(origin, super::journal::Origin::Snapshot { .. });
         let folded = self.fold.turn(origin);
         // Nobody can follow to a state that came from elsewhere: it is written down before it is spoken of.
@@ -196,11 +208,12 @@ impl<'a> Holder<'a> {
         let tick = (wait / 2).clamp(Duration::from_millis(1), Duration::from_millis(20));
         let positions = self.fold.positions.clone();
         let instance = self.instance;
+        let under = self.fold.under(self.is_handed_over.clone());
         // Whoever reads may have nothing to put down, and would not notice.
         let is_over = AtomicBool::new(false);
         let find = |belt: &mut Belt<Record>| read(instance, positions, &is_over, belt);
         let worker = || {
-            let mut inlet: Inlet = scheme.inlet();
+            let mut inlet: Inlet = under.inlet();
             move |record: Record| inlet.take(record)
         };
         // While a batch is made durable, as many documents as it has are signed.
@@ -215,29 +228,20 @@ impl<'a> Holder<'a> {
         })?
     }
 
-    /// What was signed comes in; batches are cut and folded.
+    /// What was signed comes in and is folded; batches are cut.
     fn take(&mut self, taken: Vec<Taken>) -> anyhow::Result<()> {
-        let batch = &self.instance.scheme.settings.batch;
+        self.instance.state.questions().answer(&self.fold);
         if !taken.is_empty() {
             self.active = Instant::now();
             self.is_settled = false;
+            self.add(taken)?;
         }
-        for one in taken {
-            if self.pending.is_empty() {
-                self.since = Instant::now();
+        match &self.open {
+            Some(open) if open.since.elapsed() >= self.instance.batch_wait() && !self.batches.is_full() => {
+                self.close()?
             }
-            self.n_pending_bytes += one.n_bytes;
-            self.pending.push(one);
-            if self.pending.len() >= batch.documents_max.get() || self.n_pending_bytes >= batch.bytes_max.get() {
-                self.close()?;
-            }
-        }
-        let is_due = self.since.elapsed() >= self.instance.batch_wait();
-        if !self.pending.is_empty() && is_due && !self.batches.is_full() {
-            self.close()?;
-        }
-        if self.pending.is_empty() {
-            self.rest()?;
+            Some(_) => {}
+            None => self.rest()?,
         }
         self.answer_checks();
         self.look_at_commits()?;
@@ -246,19 +250,64 @@ impl<'a> Holder<'a> {
 
     /// Between two batches, whoever asks what would be said is told.
     fn answer_checks(&self) {
-        self.instance.state.checks().probes.answer(&self.fold.filter, self.fold.scheme.key_id);
+        self.instance.state.checks().probes.answer(&self.fold.filter, &self.fold.scheme);
     }
 
-    /// Folds what is pending.
-    fn close(&mut self) -> anyhow::Result<()> {
+    /// Folds what was taken into the batch that grows, and into others where it is full.
+    fn add(&mut self, mut taken: Vec<Taken>) -> anyhow::Result<()> {
+        let batch = &self.instance.scheme.settings.batch;
+        while !taken.is_empty() {
+            let mut open = match self.open.take() {
+                Some(open) => open,
+                None => self.begun()?,
+            };
+            let begun = Instant::now();
+            let (mut n, mut is_full) = (0, false);
+            while n < taken.len() && !is_full {
+                open.n_bytes += taken[n].n_bytes;
+                (n, open.n_records) = (n + 1, open.n_records + 1);
+                is_full = open.n_records >= batch.documents_max.get() || open.n_bytes >= batch.bytes_max.get();
+            }
+            let rest = taken.split_off(n);
+            self.fold.add(&mut open.folded, taken, self.instance.n_fold_threads());
+            open.took += begun.elapsed();
+            self.instance.state.checks().waiters.judge(self.fold.number, open.folded.news());
+            self.open = Some(open);
+            if is_full {
+                self.close()?;
+                // Under load, this is the only moment without an open batch.
+                self.write_snapshot()?;
+            }
+            taken = rest;
+        }
+        Ok(())
+    }
+
+    fn begun(&mut self) -> anyhow::Result<Open> {
         let labels = self.labels()?;
-        let taken = std::mem::take(&mut self.pending);
-        self.n_pending_bytes = 0;
-        let begun = Instant::now();
-        let n_documents = taken.len();
-        let folded = self.fold.fold(labels, taken, self.instance.n_fold_threads());
-        counted::batch(n_documents, folded.n_bytes, begun.elapsed());
-        self.instance.state.checks().waiters.judge(folded.entry.number, folded.verdicts());
+        let (since, folded) = (Instant::now(), self.fold.begin(labels));
+        Ok(Open { folded, n_records: 0, n_bytes: 0, since, took: since.elapsed() })
+    }
+
+    /// Sends the batch that has grown, if there is one.
+    fn close(&mut self) -> anyhow::Result<()> {
+        let Some(Open { folded, n_records, took, .. }) = self.open.take() else { return Ok(()) };
+        counted::batch(n_records, folded.n_bytes, took);
+        self.send(folded)?;
+        self.succeed()
+    }
+
+    /// What began beside the store takes its place, once it has seen all that counts.
+    fn succeed(&mut self) -> anyhow::Result<()> {
+        if !self.fold.is_succession_due() {
+            return Ok(());
+        }
+        if let Some(writing) = self.writing.take() {
+            writing.abandon(&mut self.fold);
+        }
+        let folded = self.fold.succeed();
+        self.is_handed_over.store(true, Ordering::Relaxed);
+        info!("the present settings decide from here on, what was stored under the former ones is dropped");
         self.send(folded)
     }
 
@@ -305,9 +354,7 @@ impl<'a> Holder<'a> {
 
     /// What was begun is finished; a run that ends by itself also decides what waits to be looked at again.
     fn last_batch(&mut self) -> anyhow::Result<()> {
-        if !self.pending.is_empty() {
-            self.close()?;
-        }
+        self.close()?;
         if self.instance.ends_when_idle.is_some() && self.fold.filter.judge().n_queued() > 0 {
             let folded = self.fold.idle(Vec::new());
             self.send(folded)?;
@@ -330,7 +377,9 @@ impl<'a> Holder<'a> {
     fn write_snapshot(&mut self) -> anyhow::Result<()> {
         let now = Instant::now();
         let Some(mut writing) = self.writing.take() else {
-            if now < self.snapshot_due || self.fold.number == self.instance.snapshot_number() {
+            // The state of the middle of a batch is nobody's: no entry of the journal leads to it.
+            let is_border = self.open.is_none();
+            if !is_border || now < self.snapshot_due || self.fold.number == self.instance.snapshot_number() {
                 return Ok(());
             }
             self.snapshot_due = now + Duration::from_secs(self.instance.scheme.settings.snapshot.every_s);

@@ -3,11 +3,10 @@
 //! State is a fold over the [`journal`]. An [`Instance`] begins at its newest snapshot ([`snapshots`]), folds what the
 //! journal says was folded since ([`mod@follow`], [`replay`]), and when the seat is given to it goes on with what is new
 //! ([`mod@judge`]). [`fold`] is what both do with a batch; [`inlet`] takes records in, [`outputs`] writes them out,
-//! [`publisher`] makes them durable; [`signer`] is the role that only signs.
+//! [`publisher`] makes them durable; [`signer`] is the role that only signs. [`succession`] is how one scheme follows another.
 
 pub mod audit;
 mod counted;
-mod fault;
 pub mod fold;
 pub mod follow;
 mod funnel;
@@ -15,21 +14,24 @@ pub mod inlet;
 pub mod journal;
 pub mod judge;
 pub mod label;
+pub mod marks;
 pub mod outputs;
 mod publisher;
+pub mod question;
 pub mod replay;
 pub mod scheme;
+mod shelf;
+mod shown;
 pub mod signed;
 pub mod signer;
 pub mod snapshots;
+pub mod succession;
 
 use crate::bus::{Bus, BusError, Partition, Positions};
 use crate::config::{BusKind, Settings};
 use crate::http::{Phase, Role, State};
-use crate::pipeline::checks::probes::ProbeSigner;
 use crate::pipeline::dispatch::Dispatch;
 use crate::pipeline::line::STACK_BYTES;
-use crate::signature::keyed::Keys;
 use anyhow::{Context, bail};
 use fold::Fold;
 use follow::{Followed, Until, follow};
@@ -38,7 +40,8 @@ use journal::Origin;
 use judge::{Ended, judge};
 use outputs::Outlet;
 use publisher::Committed;
-use scheme::Scheme;
+use scheme::{Scheme, SchemeError};
+use shelf::Shelf;
 use snapshots::{Kept, Snapshots};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -114,6 +117,9 @@ struct Progress {
 /// Committed entries whose place in the journal is remembered: a snapshot takes less long to write.
 const RECENT_MAX: usize = 1 << 14;
 
+/// So often the tables are looked at, for those who watch them.
+const COUNT_EVERY: Duration = Duration::from_secs(5);
+
 /// How a turn of duty ended.
 enum Duty {
     Done,
@@ -152,14 +158,17 @@ impl Instance {
     ) -> anyhow::Result<Self> {
         let Options { accept_loss, first_store, ends_when_idle } = options;
         let now = Instant::now();
+        let snapshots = Snapshots::open(&settings)?;
+        let scheme = Scheme::new(settings.clone())?;
+        Shelf::new(&settings).keep(&scheme.lexicons)?;
         Ok(Self {
             bus,
             name: format!("{}:{}", hostname(), std::process::id()),
             ways: Ways::new(&settings),
             outlet: Outlet::new(&settings),
-            snapshots: Snapshots::open(&settings)?,
+            snapshots,
             labels_topic: settings.topics.labels.as_str().into(),
-            scheme: Arc::new(Scheme::new(settings)?),
+            scheme: Arc::new(scheme),
             accept_loss,
             first_store,
             ends_when_idle,
@@ -193,16 +202,11 @@ impl Instance {
     fn sign_checks<'a>(&'a self, scope: &'a thread::Scope<'a, '_>, is_over: &'a AtomicBool) -> anyhow::Result<()> {
         let settings = &self.scheme.settings;
         let dispatch = Arc::new(Dispatch::new(settings));
-        let n_threads = NonZeroUsize::new(settings.check.threads).unwrap_or(cores());
-        for number in 0..n_threads.get() {
-            let signer = {
-                let dispatch = dispatch.clone();
-                move || {
-                    let keys = Keys::derive(settings.secret.reveal());
-                    ProbeSigner::new(self.scheme.inlet(), dispatch.clone(), &keys, self.scheme.key_id)
-                }
-            };
-            let sign = move || self.state.checks().probes.sign(signer, || is_over.load(Ordering::Relaxed));
+        let probes = &self.state.checks().probes;
+        probes.set_scheme(&self.scheme);
+        for number in 0..NonZeroUsize::new(settings.check.threads).unwrap_or(cores()).get() {
+            let dispatch = dispatch.clone();
+            let sign = move || probes.sign(&dispatch, || is_over.load(Ordering::Relaxed));
             let thread = thread::Builder::new().name(format!("check-{number}")).stack_size(STACK_BYTES);
             thread.spawn_scoped(scope, sign).context("no thread for checks")?;
         }
@@ -249,7 +253,7 @@ impl Instance {
     fn turn_of_duty(&self, trouble: &mut Trouble) -> anyhow::Result<Duty> {
         self.enter(Phase::Restoring);
         let Restored { fold, journal, lost: lost_before } = self.restored()?;
-        self.show_clusters(&fold);
+        self.show(&fold);
         match follow(self, fold, journal, Until::Seated)? {
             Followed::Stopped(_) => Ok(Duty::Done),
             Followed::NeedsSnapshot if trouble.n_looks < SNAPSHOT_LOOKS => {
@@ -299,7 +303,14 @@ impl Instance {
                 Err(error) => warn!(holder = settings.snapshot.holder, "no snapshot from the holder: {error:#}"),
             }
         }
-        if let Some((fold, journal)) = self.snapshots.newest(extent.end, settings)? {
+        let newest = match self.snapshots.newest(extent.end, settings) {
+            Err(error) if self.accept_loss && error.is::<SchemeError>() => {
+                warn!("{error:#}");
+                None
+            }
+            newest => newest?,
+        };
+        if let Some((fold, journal)) = newest {
             self.restored_from(&fold, journal);
             if journal >= extent.begin {
                 return Ok(Restored { fold, journal, lost: None });
@@ -373,9 +384,10 @@ impl Instance {
         };
         if let Some(Lost { why }) = lost {
             error!("LOSS ACCEPTED: {why}");
-            if !fold.scheme.is_like(&self.scheme) {
+            if !fold.is_under(&self.scheme) {
                 *fold = Fold {
                     positions: fold.positions.clone(),
+                    marks: fold.marks.clone(),
                     number: fold.number,
                     epoch: fold.epoch,
                     ..Fold::new(self.scheme.clone())
@@ -393,33 +405,47 @@ impl Instance {
         if self.first_store.is_some() {
             warn!("the journal is not empty, the store to begin with is passed over");
         }
-        if fold.scheme.is_like(&self.scheme) {
-            return Ok(None);
-        }
-        match fold.carry(self.scheme.clone()) {
-            Ok(()) => Ok(Some(Origin::Carried)),
+        let turned = match &fold.succession {
+            Some(_) => self.turn_beside(fold),
+            None if fold.scheme.is_like(&self.scheme) => {
+                if self.scheme.settings.former.is_some() {
+                    info!("`previous` is needed no more, but to audit what was judged under it");
+                }
+                return Ok(None);
+            }
+            None => match fold.carry(self.scheme.clone()) {
+                Ok(()) => return Ok(Some(Origin::Carried)),
+                Err(error) => self.begin_beside(fold, error).map(Some),
+            },
+        };
+        match turned {
             Err(error) if self.accept_loss => {
                 error!("LOSS ACCEPTED: the store begins anew: {error:#}");
-                let Fold { positions, number, epoch, .. } = std::mem::replace(fold, Fold::new(self.scheme.clone()));
-                *fold = Fold { positions, number, epoch, ..Fold::new(self.scheme.clone()) };
+                let Fold { positions, marks, number, epoch, .. } =
+                    std::mem::replace(fold, Fold::new(self.scheme.clone()));
+                *fold = Fold { positions, marks, number, epoch, ..Fold::new(self.scheme.clone()) };
                 Ok(Some(Origin::Snapshot { why: format!("settings changed: {error:#}") }))
             }
-            Err(error) => Err(error.context(
-                "the settings have changed in a way that the store cannot go on under. --accept-loss begins an empty \
-                 store where the journal ends",
-            )),
+            turned => turned,
         }
     }
 
     /// Inputs that were deleted before they were read, or topics that were made again.
     fn missing_inputs(&self, fold: &mut Fold) -> anyhow::Result<Option<Lost>> {
         let mut found: Option<String> = None;
-        for (partition, wanted) in self.inputs_from(&fold.positions)?.0 {
+        let inputs = self.inputs_from(&fold.positions)?;
+        let changed = fold.marks.changed(&*self.bus, &inputs)?;
+        for (partition, wanted) in inputs.0 {
             let extent = self.bus.extent(&partition)?;
-            if (extent.begin..=extent.end).contains(&wanted) {
-                continue;
-            }
-            let gone = BusError::Gone { partition: partition.clone(), wanted, begin: extent.begin, end: extent.end };
+            let changed = changed.iter().find(|(other, _)| other.topic == partition.topic);
+            let gone = match changed {
+                Some((partition, offset)) => BusError::MadeAgain { partition: partition.clone(), offset: *offset },
+                None if (extent.begin..=extent.end).contains(&wanted) => continue,
+                None => {
+                    let (begin, end) = (extent.begin, extent.end);
+                    BusError::Gone { partition: partition.clone(), wanted, begin, end }
+                }
+            };
             if wanted == 0 && fold.epoch == 0 {
                 info!(%partition, begin = extent.begin, "the topic's beginning is gone, judging begins with what is there");
             } else if !self.accept_loss {
@@ -430,6 +456,7 @@ impl Instance {
                 counted::lost(&partition.topic, extent.begin - wanted);
                 found = Some(found.map_or_else(|| gone.to_string(), |others| format!("{others}; {gone}")));
             }
+            fold.marks.forget(&partition);
             fold.positions.0.insert(partition, extent.begin);
         }
         Ok(found.map(|why| Lost { why }))
@@ -468,11 +495,24 @@ impl Instance {
             progress.recent.drain(..RECENT_MAX / 2);
         }
         counted::journal(committed.journal);
-        if progress.counted_at.elapsed() > Duration::from_secs(5) {
-            progress.counted_at = Instant::now();
-            counted::snapshot_age(progress.snapshot_at.elapsed());
+        let snapshot_at = progress.snapshot_at;
+        drop(progress);
+        self.show_entry(&committed.entry);
+        if self.is_time_to_count() {
+            counted::snapshot_age(snapshot_at.elapsed());
             counted::census(fold);
+            self.show_store(fold);
         }
+    }
+
+    /// Whether it is time to look at the tables again.
+    fn is_time_to_count(&self) -> bool {
+        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = progress.counted_at.elapsed() > COUNT_EVERY;
+        if is_due {
+            progress.counted_at = Instant::now();
+        }
+        is_due
     }
 
     /// Where the journal goes on after the entry `number`, if that is committed and was not long ago.
@@ -521,11 +561,6 @@ impl Instance {
             BusKind::Embedded => settings.batch.wait_ms,
             BusKind::Kafka => settings.batch.kafka_wait_ms,
         })
-    }
-
-    /// Those who ask see the clusters of this state, and none of another.
-    fn show_clusters(&self, fold: &Fold) {
-        self.state.directory().clusters.replace(|| fold.filter.ranking());
     }
 
     fn enter(&self, phase: Phase) {

@@ -5,12 +5,13 @@
 //!   (`tests/promises/run.rs`)
 
 use super::counted;
-use super::fault;
 use super::fold::Folded;
 use super::inlet::shortened;
 use super::journal::Entry;
 use super::outputs::{Outlet, Publication};
+use super::shown::said;
 use crate::bus::{BusError, Outgoing, Seat};
+use crate::fault;
 use crate::http::State;
 use crate::pipeline::filter::Event;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
@@ -52,8 +53,11 @@ pub(super) fn publish(
         for (reason, _) in &folded.letters {
             counted::dead_letter(reason);
         }
+        folded.rejected.iter().for_each(counted::verdict);
         for event in &folded.events {
-            counted::event(event);
+            if let Event::Verdict(verdict) = event {
+                counted::verdict(verdict);
+            }
         }
         let publication = outlet.publication(folded);
         let begun = Instant::now();
@@ -69,7 +73,7 @@ pub(super) fn publish(
             counted::latency(Duration::from_millis(now_ms.saturating_sub(time_ms).max(0) as u64));
         }
         state.checks().waiters.commit(offset.entry.number);
-        state.directory().learn(events);
+        said(state.directory(), events);
         // Nobody listens any more when the fold has stopped; what is committed stays so.
         let _unwanted = committed.send(offset);
     }

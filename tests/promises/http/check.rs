@@ -188,10 +188,10 @@ fn what_takes_too_long_is_said() {
     let served = served(|settings| settings.batch.wait_ms = 3000);
     let bearer = served.bearer();
     let learn = |query: &str| ask(served.address, Some(&bearer), query, HTML, &[("id", "x")], page(1).as_bytes());
-    let late = checked(&learn("learn=true&timeout_ms=50"), 202);
+    let late = checked(&learn("learn=true&wait=committed&timeout_ms=50"), 202);
     assert_eq!((&late["learned"], &late["verdict"]), (&json!(true), &Value::Null));
     // It is judged all the same; asked again, it is known.
-    let again = checked(&learn("learn=true&timeout_ms=30000"), 200);
+    let again = checked(&learn("learn=true&wait=committed&timeout_ms=30000"), 200);
     assert_eq!(again["verdict"]["recrawl"], "unchanged");
     assert_ne!(again["position"], late["position"]);
     let large = format!("<p>{}", "many words that differ 12 34 ".repeat(100_000));
@@ -302,7 +302,7 @@ fn too_many_are_turned_away() {
         })
     };
     for (query, body, reason) in
-        [("timeout_ms=30000", &*large, "queue"), ("learn=true&timeout_ms=30000", &*page(1), "waiters")]
+        [("timeout_ms=30000", &*large, "queue"), ("learn=true&wait=committed&timeout_ms=30000", &*page(1), "waiters")]
     {
         let answers = many(query, body);
         let (served, away): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status == 200);
@@ -318,17 +318,18 @@ fn too_many_are_turned_away() {
 fn who_goes_away_is_forgotten() {
     let served = served(|settings| {
         settings.check.waiters_max = 1.try_into().unwrap();
-        settings.batch.wait_ms = 600_000;
+        settings.batch.wait_ms = 15_000;
     });
     let bearer = served.bearer();
     let body = page(1);
     let head = format!(
-        "POST /v1/check?learn=true&timeout_ms=30000 HTTP/1.1\r\nhost: localhost\r\nauthorization: {bearer}\r\ncontent-type: text/html\r\ncontent-length: {}\r\n\r\n{body}",
+        "POST /v1/check?learn=true&wait=committed&timeout_ms=30000 HTTP/1.1\r\nhost: localhost\r\nauthorization: {bearer}\r\ncontent-type: text/html\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     );
     let mut waiting = served.connected();
     waiting.write_all(head.as_bytes()).unwrap();
-    let other = || ask(served.address, Some(&bearer), "learn=true&timeout_ms=1", HTML, &[], body.as_bytes());
+    let other =
+        || ask(served.address, Some(&bearer), "learn=true&wait=committed&timeout_ms=1", HTML, &[], body.as_bytes());
     let begun = Instant::now();
     while other().status != 503 {
         assert!(begun.elapsed() < PATIENCE, "the first never waits");
