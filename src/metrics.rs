@@ -112,6 +112,16 @@ pub const MILTER_CONNECTIONS: &str = "seamripper_milter_connections";
 /// Connections that were turned away, or ended for what they sent or did not: label `reason`.
 pub const MILTER_REFUSED: &str = "seamripper_milter_connections_refused_total";
 
+/// Checks: labels `learn` and `outcome` (`judged`, `insufficient`, `rejected`, `accepted` where a document was appended and not judged in
+/// time, `none`).
+pub const CHECKS: &str = "seamripper_checks_total";
+/// From when a check was asked until it was answered: label `learn`.
+pub const CHECK_SECONDS: &str = "seamripper_check_seconds";
+/// Checks that were turned away: label `reason`.
+pub const CHECKS_TURNED_AWAY: &str = "seamripper_checks_turned_away_total";
+/// Checks that wait for their answers: label `learn`.
+pub const CHECKS_WAITING: &str = "seamripper_checks_waiting";
+
 /// What a metric counts, and how.
 enum Form {
     Counter,
@@ -167,6 +177,10 @@ const ALL: &[(&str, Form, &str)] = &[
     (HTTP_ACCEPTED, Form::Counter, "documents that came over HTTP and are durable"),
     (HTTP_REPEATED, Form::Counter, "documents that came over HTTP again"),
     (FEED_REJECTED, Form::Counter, "requests turned away, by reason"),
+    (CHECKS, Form::Counter, "checks, by what came of them"),
+    (CHECK_SECONDS, Form::Seconds, "from when a check was asked until it was answered"),
+    (CHECKS_TURNED_AWAY, Form::Counter, "checks turned away, by reason"),
+    (CHECKS_WAITING, Form::Gauge, "checks that wait for their answers"),
     (HTTP_STREAMS, Form::Gauge, "open streams of verdicts"),
     (HTTP_RATE_LIMITED, Form::Counter, "requests turned away because their address asks too often"),
     (HELD, Form::Gauge, "verdicts and clusters held for those who ask"),

@@ -24,6 +24,8 @@ const LEADERS_CEILING: usize = 8;
 const COPIES_CEILING: usize = 63;
 /// More bytes on their way to a bus than fit into memory help nobody.
 const WAITING_CEILING: usize = 1 << 40;
+/// Places in the queues of checks are made at the start.
+const CHECKS_CEILING: usize = 1 << 20;
 /// There are no more ports.
 const CONNECTIONS_CEILING: usize = 65536;
 /// Each is two ids of 2 KiB at most, and every snapshot begins with them.
@@ -179,7 +181,7 @@ fn milter_problems(settings: &Settings, problems: &mut Vec<String>) {
 
 /// What is wrong with the settings of `run`.
 fn run_problems(settings: &Settings, problems: &mut Vec<String>) {
-    let Settings { limits, bus, topics, batch, snapshot, http, kafka, .. } = settings;
+    let Settings { limits, bus, topics, batch, snapshot, http, check, kafka, .. } = settings;
     let mut refuse = |wrong: bool, problem: String| {
         if wrong {
             problems.push(problem);
@@ -226,6 +228,31 @@ fn run_problems(settings: &Settings, problems: &mut Vec<String>) {
         format!("http.rate_burst (0) must be at least 1 where http.rate_per_s ({}) is not 0", http.rate_per_s),
     );
     refuse(http.timeout_ms == 0, "http.timeout_ms (0) must be at least 1".into());
+    refuse(
+        !(1..=check.timeout_max_ms).contains(&check.timeout_ms),
+        format!(
+            "check.timeout_ms ({}) must lie in 1 to check.timeout_max_ms ({})",
+            check.timeout_ms, check.timeout_max_ms
+        ),
+    );
+    refuse(
+        check.queue_bytes_max < http.body_bytes_max,
+        format!(
+            "check.queue_bytes_max ({}) must not be below http.body_bytes_max ({})",
+            check.queue_bytes_max, http.body_bytes_max
+        ),
+    );
+    refuse(
+        check.queue_bytes_max > WAITING_CEILING,
+        format!("check.queue_bytes_max ({}) must be at most {WAITING_CEILING}", check.queue_bytes_max),
+    );
+    for (key, value) in [("check.queue_max", check.queue_max.get()), ("check.waiters_max", check.waiters_max.get())] {
+        refuse(value > CHECKS_CEILING, format!("{key} ({value}) must be at most {CHECKS_CEILING}"));
+    }
+    refuse(
+        check.threads > THREADS_CEILING,
+        format!("check.threads ({}) must be at most {THREADS_CEILING}", check.threads),
+    );
     for (key, value) in
         [("kafka.fetch_bytes_max", kafka.fetch_bytes_max), ("kafka.send_bytes_max", kafka.send_bytes_max)]
     {

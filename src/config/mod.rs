@@ -12,7 +12,7 @@ mod run;
 
 pub use milter::{Action, Listen, MilterSettings, Server, SocketMode};
 pub use run::{
-    BatchSettings, BusKind, BusSettings, HttpSettings, InputForm, KafkaSettings, Mode, SnapshotSettings,
+    BatchSettings, BusKind, BusSettings, CheckSettings, HttpSettings, InputForm, KafkaSettings, Mode, SnapshotSettings,
     SuccessionSettings, TopicSettings,
 };
 
@@ -73,6 +73,8 @@ pub struct Settings {
     pub snapshot: SnapshotSettings,
     /// The HTTP side.
     pub http: HttpSettings,
+    /// Who asks about single documents.
+    pub check: CheckSettings,
     /// How mail servers are served.
     pub milter: MilterSettings,
     /// How Kafka is talked to.

@@ -135,6 +135,19 @@ pub struct HttpSettings {
     pub clusters_held_max: usize,
 }
 
+/// Who asks about single documents.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml explains every key, once")]
+pub struct CheckSettings {
+    pub threads: usize,
+    pub queue_max: NonZeroUsize,
+    pub queue_bytes_max: usize,
+    pub waiters_max: NonZeroUsize,
+    pub timeout_ms: u64,
+    pub timeout_max_ms: u64,
+}
+
 /// How Kafka is talked to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -63,7 +63,7 @@ struct Several {
 
 /// How the body of a request is to be understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sent {
+pub(super) enum Sent {
     Envelope,
     Lines,
     Raw,
@@ -135,7 +135,7 @@ async fn post(app: &App, kind: Kind, headers: &HeaderMap, body: Body) -> Result<
     }
 }
 
-fn envelope_format(kind: Kind) -> Format {
+pub(super) fn envelope_format(kind: Kind) -> Format {
     match kind {
         Kind::Page => Format::PageEnvelope,
         Kind::Email => Format::MailEnvelope,
@@ -144,18 +144,22 @@ fn envelope_format(kind: Kind) -> Format {
 
 async fn one(app: &App, held: Held, format: Format, carrier: Carrier) -> Result<Response, Problem> {
     let Held { bytes, room } = held;
-    let dispatched = app.dispatch.dispatched(Record { format, body: bytes, carrier }).map_err(|refused| {
-        let status = match refused.reason() {
-            "too_large" => StatusCode::PAYLOAD_TOO_LARGE,
-            "no_topic" => StatusCode::NOT_FOUND,
-            _ => StatusCode::UNPROCESSABLE_ENTITY,
-        };
-        Problem::new(status, refused.reason(), refused.to_string())
-    })?;
+    let dispatched = app.dispatch.dispatched(Record { format, body: bytes, carrier });
+    let dispatched = dispatched.map_err(|refused| refusal(&refused))?;
     let id = dispatched.known_as.clone();
     let fed = app.feed.append(vec![dispatched], Some(room)).await?;
     let fed = fed.into_iter().next().expect("one was appended");
     Ok(Json(Told { line: None, id, outcome: accepted(fed) }).into_response())
+}
+
+/// What is told of a document that cannot be sent.
+pub(super) fn refusal(refused: &Undeliverable) -> Problem {
+    let status = match refused.reason() {
+        "too_large" => StatusCode::PAYLOAD_TOO_LARGE,
+        "no_topic" => StatusCode::NOT_FOUND,
+        _ => StatusCode::UNPROCESSABLE_ENTITY,
+    };
+    Problem::new(status, refused.reason(), refused.to_string())
 }
 
 async fn lines(app: &App, kind: Kind, held: Held) -> Result<Response, Problem> {
@@ -214,7 +218,7 @@ fn accepted(fed: Fed) -> Outcome {
 }
 
 /// What the content type says.
-fn sent(kind: Kind, headers: &HeaderMap) -> Result<Sent, Problem> {
+pub(super) fn sent(kind: Kind, headers: &HeaderMap) -> Result<Sent, Problem> {
     let unsupported = |detail: String| Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "content_type", detail);
     let coding = headers.get(header::CONTENT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or("identity");
     if !coding.eq_ignore_ascii_case("identity") {
@@ -241,7 +245,7 @@ fn sent(kind: Kind, headers: &HeaderMap) -> Result<Sent, Problem> {
 }
 
 /// What the headers say of the document, by the names that a record of the bus has them.
-fn carrier(kind: Kind, headers: &HeaderMap) -> Result<Carrier, Problem> {
+pub(super) fn carrier(kind: Kind, headers: &HeaderMap) -> Result<Carrier, Problem> {
     let wrong = |name: &str, what: &str| {
         Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "headers", format!("header `{name}` {what}"))
     };

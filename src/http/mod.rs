@@ -11,6 +11,7 @@
 mod access;
 mod body;
 mod channel;
+mod check;
 mod clusters;
 mod document;
 mod documents;
@@ -87,6 +88,8 @@ struct App {
     dispatch: Dispatch,
     feed: feed::Feed,
     room: body::Room,
+    /// For checks that are not learnt.
+    check_room: body::Room,
     streams: Arc<Semaphore>,
     downloads: Arc<Semaphore>,
     labels: label_book::Book,
@@ -163,7 +166,18 @@ impl Http {
             rate: rate::Rate::new(http.rate_per_s, http.rate_burst, http.rate_clients_max),
             dispatch: Dispatch::new(&settings),
             feed,
-            room: body::Room::new(http.body_bytes_max, http.waiting_bytes_max, timeout),
+            room: body::Room::new(
+                http.body_bytes_max,
+                http.waiting_bytes_max,
+                timeout,
+                "too many documents wait to become durable (http.waiting_bytes_max)",
+            ),
+            check_room: body::Room::new(
+                http.body_bytes_max,
+                settings.check.queue_bytes_max,
+                timeout,
+                "too many documents wait to be checked (check.queue_bytes_max)",
+            ),
             streams: Arc::new(Semaphore::new(http.streams_max)),
             downloads: Arc::new(Semaphore::new(snapshot::AT_ONCE_MAX)),
             labels: label_book::Book::new(&settings.topics.labels, http.labels_bytes_max, timeout),

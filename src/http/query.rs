@@ -114,7 +114,7 @@ impl<'a> Query<'a> {
         }
     }
 
-    fn all(&mut self, name: &str) -> Vec<String> {
+    pub(super) fn all(&mut self, name: &str) -> Vec<String> {
         let (found, left) = std::mem::take(&mut self.pairs).into_iter().partition(|(other, _)| other == name);
         self.pairs = left;
         let found: Vec<(Cow<'_, str>, Cow<'_, str>)> = found;

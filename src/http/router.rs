@@ -4,7 +4,7 @@ use super::openapi::{self, Api};
 use super::problem::Problem;
 use super::rate::Peer;
 use super::{
-    App, access, clusters, document, documents, events, explain, exposition, forget, health, labels, prototype,
+    App, access, check, clusters, document, documents, events, explain, exposition, forget, health, labels, prototype,
 };
 use super::{snapshot, stats, verdicts};
 use axum::Router;
@@ -36,6 +36,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(clusters::clusters))
         .routes(routes!(clusters::cluster))
         .route("/v1/labels", get(labels::labels).post(labels::put).delete(labels::delist))
+        .route("/v1/check", post(check::check))
         .route("/v1/forget", post(forget::forget))
         .routes(routes!(stats::stats))
         .routes(routes!(snapshot::newest))
@@ -72,7 +73,7 @@ fn admitted(app: &App, request: &Request) -> Result<(), Problem> {
     if let Some(peer) = request.extensions().get::<Peer>().filter(|_| !access::OPEN.contains(&path)) {
         app.rate.admit(*peer)?;
     }
-    app.access.check(request.method(), path, request.headers())
+    app.access.check(request.method(), request.uri(), request.headers())
 }
 
 async fn unknown() -> Problem {

@@ -6,6 +6,7 @@
 //!
 //! # Invariants
 //! - Threads, the cut into batches, and saving and loading in between never show. (`tests/promises/fold.rs`)
+//! - A probe says what the fold would say, and leaves no trace. (`tests/promises/probe.rs`)
 
 mod carry;
 mod loading;
@@ -80,6 +81,13 @@ impl Filter {
         clusters.for_each(|(_, event)| with(Event::Cluster(Box::new(event))));
         self.store.end_batch();
         settled
+    }
+
+    /// The verdict that [`Filter::fold`] would give to `arrival` if it came next. Nothing is changed, and nothing is
+    /// remembered of it.
+    pub fn probe(&self, arrival: &Arrival) -> Verdict {
+        let probed = self.store.probe(arrival);
+        self.judge.probe(arrival, &probed, &self.store)
     }
 
     /// Decides all that waits to be decided anew: at the end of a scan, or when there is nothing else to do.

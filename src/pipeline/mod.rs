@@ -1,5 +1,6 @@
 //! The steps put together: [`Steps`] takes one record through all of them, [`sign`] does so with many on several threads.
 
+pub mod checks;
 pub mod directory;
 pub mod dispatch;
 pub mod exact;

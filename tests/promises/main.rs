@@ -29,6 +29,7 @@ mod mail;
 mod memory;
 mod milter;
 mod naive;
+mod probe;
 mod quality;
 mod quickstart;
 mod relations;

@@ -6,7 +6,7 @@
 //! - A batch that is folded again gives the same events, in one go or piece by piece. (`tests/promises/run`,
 //!   `pieces_make_the_same_batch`)
 
-use super::inlet::{Fate, SetAside, Taken};
+use super::inlet::{Fate, SetAside, Taken, source};
 use super::journal::{self, Batch, Entry, Epoch, Origin, SCHEMA, What};
 use super::label::{LabelRecord, Order};
 use super::marks::Marks;
@@ -16,6 +16,7 @@ use crate::bus::{Outgoing, Partition, Positions};
 use crate::pipeline::filter::{Event, Filter, Twin};
 use crate::signature;
 use crate::verdict::event::Verdict;
+use crate::verdict::judge::rejected;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -47,12 +48,30 @@ pub struct Folded {
     pub rejected: Vec<Verdict>,
     /// What is said of the others, in order.
     pub events: Vec<Event>,
+    /// How many rejections, unspoken ones and events somebody was told already.
+    pub(super) n_told: [usize; 3],
     /// What is set aside, with the reasons.
     pub letters: Vec<(Cow<'static, str>, Outgoing)>,
+    /// What is said of records that were set aside and that nobody has named: it is published nowhere, and told to who waits for it.
+    pub unspoken: Vec<Verdict>,
     /// When the bus got the documents, one each: what latency is measured from.
     pub times_ms: Vec<i64>,
     /// Bytes of the records.
     pub n_bytes: usize,
+}
+
+impl Folded {
+    /// The verdicts that were added since the last time, those that are not published too.
+    pub fn news(&mut self) -> impl Iterator<Item = &Verdict> {
+        let Self { rejected, unspoken, events, n_told, .. } = self;
+        let [n_rejected, n_unspoken, n_events] =
+            std::mem::replace(n_told, [rejected.len(), unspoken.len(), events.len()]);
+        let judged = events[n_events..].iter().filter_map(|event| match event {
+            Event::Verdict(verdict) => Some(&**verdict),
+            Event::Cluster(_) => None,
+        });
+        rejected[n_rejected..].iter().chain(&unspoken[n_unspoken..]).chain(judged)
+    }
 }
 
 impl Fold {
@@ -110,6 +129,10 @@ impl Fold {
                 }
                 Fate::SetAside(set_aside) => {
                     let SetAside { reason, letter, verdict } = *set_aside;
+                    if verdict.is_none() {
+                        let source = source(&partition, offset, time_ms);
+                        folded.unspoken.push(rejected(String::new(), None, None, source, &reason));
+                    }
                     folded.letters.extend(letter.map(|letter| (reason, letter)));
                     folded.rejected.extend(verdict);
                 }
@@ -189,8 +212,8 @@ impl Fold {
             positions: self.positions.clone(),
             marks: self.marks.clone(),
         };
-        let (rejected, events, letters, times_ms) = Default::default();
-        Folded { entry, rejected, events, letters, times_ms, n_bytes: 0 }
+        let (rejected, unspoken, events, letters, times_ms) = Default::default();
+        Folded { entry, rejected, unspoken, events, n_told: [0; 3], letters, times_ms, n_bytes: 0 }
     }
 
     fn apply(&mut self, order: Order) -> Result<(), String> {
@@ -228,7 +251,6 @@ mod tests {
     use super::*;
     use crate::document::Kind;
     use crate::store::tests::{arrival, settings};
-    use crate::verdict::judge::rejected;
 
     fn fold() -> Fold {
         Fold::new(Arc::new(Scheme::new(Arc::new(settings(6 << 20))).unwrap()))

@@ -17,7 +17,9 @@ use super::scheme::{Scheme, Under};
 use super::{Instance, Lost, Phase};
 use crate::bus::{BusError, Partition, Positions, Record, Seat};
 use crate::fault;
+use crate::pipeline::filter::Event;
 use crate::pipeline::line::{Belt, Job, Pace, line};
+use crate::verdict::event::Verdict;
 use anyhow::{Context, bail};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -87,8 +89,15 @@ struct Found {
 
 /// Follows the journal from `journal` on; what comes of each entry must be what it says.
 pub fn follow(instance: &Instance, fold: Fold, journal: i64, until: Until) -> anyhow::Result<Followed> {
-    follow_with(instance, fold, journal, until, |fold, entry, again| {
+    follow_with(instance, fold, journal, until, |fold, entry, again, unspoken| {
         same(entry, &again.entry)?;
+        let waiters = &instance.state.checks().waiters;
+        waiters.commit(entry.number);
+        let spoken = again.events.iter().filter_map(|event| match event {
+            Event::Verdict(verdict) => Some(&**verdict),
+            Event::Cluster(_) => None,
+        });
+        waiters.judge(entry.number, spoken.chain(unspoken));
         if matches!(entry.what, What::Epoch(_)) {
             instance.show(fold);
         }
@@ -103,7 +112,7 @@ pub fn follow_with(
     mut fold: Fold,
     journal: i64,
     until: Until,
-    mut met: impl FnMut(&Fold, &Entry, Publication) -> anyhow::Result<()>,
+    mut met: impl FnMut(&Fold, &Entry, Publication, &[Verdict]) -> anyhow::Result<()>,
 ) -> anyhow::Result<Followed> {
     let n_threads = instance.n_threads();
     let worker = || {
@@ -120,7 +129,8 @@ pub fn follow_with(
     let mut strayed: Option<(Lost, Entry)> = None;
     let finder = Finder::new(instance, &fold, journal);
     let find = |belt: &mut Belt<Step>| finder.find(belt, until);
-    let pace = Pace { tick: Some(TICK), ..Pace::default() };
+    let checks = instance.state.checks();
+    let pace = Pace { tick: Some(TICK), bell: Some(checks.probes.bell()), ..Pace::default() };
     let found = line(find, n_threads, worker, pace, |done: Vec<Done>| {
         instance.state.questions().answer(&fold);
         for one in done {
@@ -134,7 +144,8 @@ pub fn follow_with(
                     }
                     n_documents += taken.len();
                     let folded = again(&mut fold, &entry, scheme, taken, instance)?;
-                    match met(&fold, &entry, instance.outlet.publication(folded)) {
+                    let unspoken = folded.unspoken.clone();
+                    match met(&fold, &entry, instance.outlet.publication(folded), &unspoken) {
                         Err(_) if instance.accept_loss => {
                             let why =
                                 format!("journal entry {} came out otherwise than it was published", entry.number);
@@ -144,6 +155,11 @@ pub fn follow_with(
                     }
                 }
             }
+        }
+        // A standby answers; who is being restored does not know yet.
+        match instance.state.phase().is_ready() {
+            true => checks.probes.answer(&fold.filter, &fold.scheme),
+            false => checks.probes.turn_away(),
         }
         anyhow::Ok(())
     })??;

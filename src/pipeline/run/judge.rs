@@ -14,7 +14,7 @@ use super::{Instance, Lost, Phase};
 use crate::bus::{BusError, Partition, Positions, Reader, Record, Seat};
 use crate::pipeline::line::{BATCH_JOBS_MAX, BATCHES_PER_THREAD, Belt, Pace, line};
 use anyhow::Context;
-use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
+use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded, select};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -53,9 +53,7 @@ pub fn judge(instance: &Instance, fold: Fold, seat: Box<dyn Seat>, lost: Option<
     thread::scope(|scope| {
         let publisher = thread::Builder::new().name("publish".into());
         let publisher = publisher
-            .spawn_scoped(scope, move || {
-                publish(seat, &instance.outlet, instance.state.directory(), &batches, &committed_in)
-            })
+            .spawn_scoped(scope, move || publish(seat, &instance.outlet, &instance.state, &batches, &committed_in))
             .context("no thread for publishing")?;
         let mut holder = Holder::new(instance, fold, batches_in, committed)?;
         let judged = holder.begin(lost).and_then(|()| holder.succeed()).and_then(|()| holder.judge());
@@ -220,7 +218,11 @@ impl<'a> Holder<'a> {
         };
         // While a batch is made durable, as many documents as it has are signed.
         let n_ahead = scheme.settings.batch.documents_max.get().div_ceil(BATCH_JOBS_MAX * instance.n_threads().get());
-        let pace = Pace { tick: Some(tick), batches_per_thread: n_ahead.clamp(BATCHES_PER_THREAD, AHEAD_MAX) };
+        let pace = Pace {
+            tick: Some(tick),
+            bell: Some(instance.state.checks().probes.bell()),
+            batches_per_thread: n_ahead.clamp(BATCHES_PER_THREAD, AHEAD_MAX),
+        };
         line(find, instance.n_threads(), worker, pace, |taken| {
             self.take(taken).inspect_err(|_| is_over.store(true, Ordering::Relaxed))
         })?
@@ -241,8 +243,14 @@ impl<'a> Holder<'a> {
             Some(_) => {}
             None => self.rest()?,
         }
+        self.answer_checks();
         self.look_at_commits()?;
         self.write_snapshot()
+    }
+
+    /// Between two batches, whoever asks what would be said is told.
+    fn answer_checks(&self) {
+        self.instance.state.checks().probes.answer(&self.fold.filter, &self.fold.scheme);
     }
 
     /// Folds what was taken into the batch that grows, and into others where it is full.
@@ -263,6 +271,7 @@ impl<'a> Holder<'a> {
             let rest = taken.split_off(n);
             self.fold.add(&mut open.folded, taken, self.instance.n_fold_threads());
             open.took += begun.elapsed();
+            self.instance.state.checks().waiters.judge(self.fold.number, open.folded.news());
             self.open = Some(open);
             if is_full {
                 self.close()?;
@@ -329,8 +338,18 @@ impl<'a> Holder<'a> {
         Ok(records.iter().map(LabelRecord::of).collect())
     }
 
+    /// Passes a batch on to be published. While that has to wait, whoever asks is answered.
     fn send(&mut self, folded: Folded) -> anyhow::Result<()> {
-        self.batches.send(folded).map_err(|_| PublisherGone.into())
+        let mut folded = Some(folded);
+        let bell = self.instance.state.checks().probes.bell();
+        loop {
+            select! {
+                send(self.batches, folded.take().expect("it is sent once")) -> sent => {
+                    return sent.map_err(|_| PublisherGone.into());
+                }
+                recv(bell) -> _ => self.answer_checks(),
+            }
+        }
     }
 
     /// What was begun is finished; a run that ends by itself also decides what waits to be looked at again.

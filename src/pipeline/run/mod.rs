@@ -30,6 +30,8 @@ pub mod succession;
 use crate::bus::{Bus, BusError, Partition, Positions};
 use crate::config::{BusKind, Settings};
 use crate::http::{Phase, Role, State};
+use crate::pipeline::dispatch::Dispatch;
+use crate::pipeline::line::STACK_BYTES;
 use anyhow::{Context, bail};
 use fold::Fold;
 use follow::{Followed, Until, follow};
@@ -185,6 +187,33 @@ impl Instance {
 
     /// Runs until asked to stop.
     pub fn run(&self) -> anyhow::Result<()> {
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            if self.scheme.settings.http.enabled {
+                self.sign_checks(scope, &is_over)?;
+            }
+            let ended = self.serve();
+            is_over.store(true, Ordering::Relaxed);
+            ended
+        })
+    }
+
+    /// Threads that sign what somebody asks about: that is work, and neither the stream nor the HTTP side waits for it.
+    fn sign_checks<'a>(&'a self, scope: &'a thread::Scope<'a, '_>, is_over: &'a AtomicBool) -> anyhow::Result<()> {
+        let settings = &self.scheme.settings;
+        let dispatch = Arc::new(Dispatch::new(settings));
+        let probes = &self.state.checks().probes;
+        probes.set_scheme(&self.scheme);
+        for number in 0..NonZeroUsize::new(settings.check.threads).unwrap_or(cores()).get() {
+            let dispatch = dispatch.clone();
+            let sign = move || probes.sign(&dispatch, || is_over.load(Ordering::Relaxed));
+            let thread = thread::Builder::new().name(format!("check-{number}")).stack_size(STACK_BYTES);
+            thread.spawn_scoped(scope, sign).context("no thread for checks")?;
+        }
+        Ok(())
+    }
+
+    fn serve(&self) -> anyhow::Result<()> {
         self.snapshots.sweep()?;
         let mut trouble = Trouble::default();
         while !self.is_stopping() {
@@ -518,8 +547,7 @@ impl Instance {
     }
 
     fn n_threads(&self) -> NonZeroUsize {
-        let all = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        NonZeroUsize::new(self.scheme.settings.batch.threads).unwrap_or(all)
+        NonZeroUsize::new(self.scheme.settings.batch.threads).unwrap_or(cores())
     }
 
     /// Signing is most of the work: the fold has threads of its own only where there are many.
@@ -537,6 +565,9 @@ impl Instance {
 
     fn enter(&self, phase: Phase) {
         self.state.set_phase(phase);
+        if !phase.is_ready() {
+            self.state.checks().turn_away();
+        }
     }
 
     fn is_stopping(&self) -> bool {
@@ -546,6 +577,10 @@ impl Instance {
     fn stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
     }
+}
+
+fn cores() -> NonZeroUsize {
+    thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
 fn hostname() -> String {

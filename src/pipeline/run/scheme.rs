@@ -23,8 +23,20 @@ use std::sync::atomic::AtomicBool;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Sections that decide nothing.
-const INDIFFERENT: [&str; 11] =
-    ["secret", "previous", "mode", "succession", "bus", "topics", "batch", "snapshot", "http", "milter", "kafka"];
+const INDIFFERENT: [&str; 12] = [
+    "secret",
+    "previous",
+    "mode",
+    "succession",
+    "bus",
+    "topics",
+    "batch",
+    "snapshot",
+    "http",
+    "check",
+    "milter",
+    "kafka",
+];
 
 /// Under what the store folds.
 pub struct Scheme {

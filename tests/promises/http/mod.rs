@@ -3,6 +3,7 @@
 //! The tests talk to real processes on ports that the system has chosen.
 
 mod access;
+mod check;
 mod contract;
 mod directory;
 mod documents;
@@ -25,8 +26,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// The schemas of what is answered.
-pub(crate) const ANSWERS: [&str; 14] = [
+pub(crate) const ANSWERS: [&str; 15] = [
     "accepted",
+    "check",
     "clusters",
     "document",
     "explanation",
