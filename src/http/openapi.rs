@@ -111,6 +111,13 @@ pub(super) fn written(api: &utoipa::openapi::OpenApi) -> String {
         Value::Object(paths) => paths.into_iter().map(plain).collect::<Map<_, _>>().into(),
         _ => json!({}),
     };
+    // Nothing is nothing to be judged.
+    let items = document["paths"].as_object_mut().into_iter().flat_map(Map::values_mut);
+    for operation in items.filter_map(Value::as_object_mut).flat_map(Map::values_mut) {
+        if let Some(body) = operation.get_mut("requestBody") {
+            body["required"] = true.into();
+        }
+    }
     let mut shapes = Map::new();
     let mut named = Vec::new();
     point_inside(&mut document, "", &mut named);
