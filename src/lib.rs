@@ -10,6 +10,7 @@ pub mod command;
 pub mod config;
 pub mod corpus;
 pub mod document;
+mod fault;
 pub mod http;
 pub mod metrics;
 pub mod pipeline;

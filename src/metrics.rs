@@ -92,6 +92,18 @@ pub const HELD: &str = "seamripper_http_held";
 pub const HELD_BYTES: &str = "seamripper_http_held_bytes";
 /// Verdicts, clusters and addresses that gave way to newer ones: label `what`.
 pub const HELD_GIVEN_WAY: &str = "seamripper_http_held_given_way_total";
+/// Mails that a milter was given: label `outcome`, `checked` or why not.
+pub const MILTER_MAILS: &str = "seamripper_milter_mails_total";
+/// Mails that were quarantined or rejected: label `action`.
+pub const MILTER_ACTIONS: &str = "seamripper_milter_actions_total";
+/// Header fields of ours that came with a mail, and were taken away.
+pub const MILTER_FORGED: &str = "seamripper_milter_forged_fields_total";
+/// How long a complete mail waited.
+pub const MILTER_SECONDS: &str = "seamripper_milter_seconds";
+/// Connections of mail servers that are open.
+pub const MILTER_CONNECTIONS: &str = "seamripper_milter_connections";
+/// Connections that were turned away, or ended for what they sent or did not: label `reason`.
+pub const MILTER_REFUSED: &str = "seamripper_milter_connections_refused_total";
 
 /// What a metric counts, and how.
 enum Form {
@@ -146,6 +158,12 @@ const ALL: &[(&str, Form, &str)] = &[
     (HELD, Form::Gauge, "verdicts and clusters held for those who ask"),
     (HELD_BYTES, Form::Gauge, "bytes of the verdicts held for those who ask, about"),
     (HELD_GIVEN_WAY, Form::Counter, "verdicts, clusters and addresses held that gave way to newer ones"),
+    (MILTER_MAILS, Form::Counter, "mails that the milter was given, by outcome"),
+    (MILTER_ACTIONS, Form::Counter, "mails quarantined or rejected"),
+    (MILTER_FORGED, Form::Counter, "header fields of ours that came with a mail"),
+    (MILTER_SECONDS, Form::Seconds, "how long a complete mail waited"),
+    (MILTER_CONNECTIONS, Form::Gauge, "open connections of mail servers"),
+    (MILTER_REFUSED, Form::Counter, "connections of mail servers turned away, by reason"),
 ];
 
 /// From a loop without work to the longest time-out, in steps of two and two and a half.

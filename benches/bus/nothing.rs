@@ -1,6 +1,5 @@
 //! A loop that consumes and publishes in the same transactions as `run`, and does nothing with what it reads.
 
-use crate::process::seamripper;
 use seamripper::bus::{self, Bus, Outgoing, Partition, Positions};
 use seamripper::config::{BusKind, Settings};
 use std::path::Path;
@@ -9,18 +8,21 @@ use std::time::{Duration, Instant};
 
 /// Names the folder of the settings to a process of this benchmark that is to do nothing.
 pub(crate) const ASKED: &str = "SEAMRIPPER_BENCH_NOTHING";
-/// As long as a verdict.
-const OUTPUT_BYTES: usize = 1500;
+/// ... and how long the verdicts are.
+const OUTPUT_BYTES: &str = "SEAMRIPPER_BENCH_OUTPUT_BYTES";
+
+/// As verdicts have them.
+const HEADERS: [(&str, &str); 3] = [("schema", "1"), ("class", "original"), ("verdict", "pages/0/123456/0")];
 
 /// This benchmark again, doing nothing.
-pub(crate) fn command(folder: &Path) -> Command {
-    let _the_same_binaries = seamripper();
+pub(crate) fn command(folder: &Path, output_bytes: usize) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this is a program"));
-    command.env(ASKED, folder);
+    command.env(ASKED, folder).env(OUTPUT_BYTES, output_bytes.to_string());
     command
 }
 
 pub(crate) fn run(folder: &Path) {
+    let output_bytes = crate::setting(OUTPUT_BYTES, 2000);
     let environment = [];
     let mut settings = Settings::load(Some(&folder.join("seamripper.toml")), &environment).expect("they were written");
     settings.bus.store.push_str("-nothing");
@@ -44,8 +46,9 @@ pub(crate) fn run(folder: &Path) {
             let records = reader.poll(settings.batch.documents_max.get() - outputs.len(), 16 << 20, left);
             for record in records.unwrap_or_else(|error| panic!("{error}")) {
                 positions.pass(&record.partition, record.offset);
-                let value = Some(vec![b'x'; OUTPUT_BYTES]);
-                outputs.push(Outgoing { key: record.key, value, ..Outgoing::to(verdicts.as_str()) });
+                let value = Some(vec![b'x'; output_bytes]);
+                let headers = HEADERS.map(|(name, value)| (name.into(), value.as_bytes().to_vec())).to_vec();
+                outputs.push(Outgoing { key: record.key, headers, value, ..Outgoing::to(verdicts.as_str()) });
                 active = Instant::now();
             }
         }

@@ -1,14 +1,44 @@
 //! Processes and what they cost.
+//!
+//! Others may be at work on the machine. So beside the CPU time that a process got, it is looked how many of its threads could have
+//! run: where two and more can on two cores, both are busy for as long as they are left to us.
 
+use std::collections::HashMap;
+use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+/// So often it is looked.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// While there is input: from when so much of the signing is done until so much is. The start and the end are apart.
+const WINDOW: [f64; 2] = [0.05, 0.95];
+/// The clock of `/proc`: hundredths of a second.
+const TICK: Duration = Duration::from_millis(10);
+
 /// What a process took.
 pub(crate) struct Ran {
-    /// CPU time of all its threads.
+    /// CPU time of all its threads, from its first moment to its last.
     pub(crate) cpu: Duration,
-    /// By the clock, from its first work to its last: not the waiting at its end.
-    pub(crate) busy: Duration,
+    /// By the clock, while there was input, and which share of all of it that was.
+    pub(crate) window: Duration,
+    pub(crate) share: f64,
+    /// Cores that it had then ...
+    pub(crate) cores: f64,
+    /// ... and that it, with `beside`, could have used, of those that there are.
+    pub(crate) wanted: f64,
+    /// Cores that others had then.
+    pub(crate) others: f64,
+}
+
+/// What is seen of processes at a moment.
+struct Look {
+    at: Instant,
+    cpu: Duration,
+    /// Of the signing threads; of all, where there are none.
+    signing: Duration,
+    beside: Duration,
+    machine: Duration,
+    n_runnable: usize,
 }
 
 /// The binary that was built with this benchmark.
@@ -16,31 +46,98 @@ pub(crate) fn seamripper() -> Command {
     Command::new(env!("CARGO_BIN_EXE_seamripper"))
 }
 
-/// Runs it to its end, which must be good.
-pub(crate) fn ran(command: &mut Command) -> Ran {
+/// Cores of this machine.
+pub(crate) fn n_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Runs it to its end, which must be good. `beside` works for it: a broker.
+pub(crate) fn ran(command: &mut Command, beside: Option<u32>) -> Ran {
     let mut child = command.spawn().expect("it can be started");
-    let mut looks: Vec<(Instant, Duration)> = vec![(Instant::now(), Duration::ZERO)];
+    let mut looks = Vec::new();
     let status = loop {
-        if let Some(cpu) = cpu(child.id()) {
-            looks.push((Instant::now(), cpu));
-        }
+        looks.extend(look(child.id(), beside));
         if let Some(status) = child.try_wait().expect("it can be waited for") {
             break status;
         }
-        std::thread::sleep(Duration::from_millis(10));
+        std::thread::sleep(LOOK_EVERY);
     };
     assert!(status.success(), "{status}");
-    let total = looks.last().map_or(Duration::ZERO, |(_, cpu)| *cpu);
-    // Waiting costs a little too: it is over when nearly all has been spent.
-    let nearly = total.mul_f64(0.99);
-    let end = looks.iter().find(|(_, cpu)| *cpu >= nearly).map_or(looks[0].0, |(at, _)| *at);
-    Ran { cpu: total, busy: end - looks[0].0 }
+    let most = |of: fn(&Look) -> Duration| looks.iter().map(of).max().unwrap_or_default();
+    let (cpu, signing) = (most(|look| look.cpu), most(|look| look.signing));
+    let at = |share: f64| looks.iter().position(|look| look.signing >= signing.mul_f64(share)).unwrap_or(0);
+    let (first, last) = (at(WINDOW[0]), at(WINDOW[1]));
+    let (begin, end, within) = (&looks[first], &looks[last], &looks[first..=last]);
+    let seconds = (end.at - begin.at).as_secs_f64().max(1e-3);
+    let per_s = |of: fn(&Look) -> Duration| (of(end).saturating_sub(of(begin))).as_secs_f64() / seconds;
+    let cores = per_s(|look| look.cpu);
+    Ran {
+        cpu,
+        window: end.at - begin.at,
+        share: (end.signing - begin.signing).as_secs_f64() / signing.as_secs_f64().max(1e-3),
+        cores,
+        wanted: within.iter().map(|look| look.n_runnable.min(n_cores()) as f64).sum::<f64>() / within.len() as f64,
+        others: (per_s(|look| look.machine) - cores - per_s(|look| look.beside)).max(0.0),
+    }
 }
 
-/// User and system time of a process so far; the system counts hundredths of a second.
-fn cpu(id: u32) -> Option<Duration> {
-    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-    let ticks: u64 = fields.nth(11)?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?;
-    (ticks > 0).then(|| Duration::from_millis(ticks * 10))
+fn look(id: u32, beside: Option<u32>) -> Option<Look> {
+    let (mut signing, mut n_signing, mut n_runnable) = (Duration::ZERO, 0, 0);
+    for (id, counts_signing) in [(Some(id), true), (beside, false)] {
+        for (name, is_runnable, cpu) in id.map(threads).unwrap_or_default() {
+            n_runnable += usize::from(is_runnable);
+            if counts_signing && name.starts_with("sign-") {
+                signing += cpu;
+                n_signing += 1;
+            }
+        }
+    }
+    let (_, _, cpu) = read(&format!("/proc/{id}/stat"))?;
+    let beside = beside.and_then(|id| read(&format!("/proc/{id}/stat"))).map_or(Duration::ZERO, |(_, _, cpu)| cpu);
+    let signing = if n_signing == 0 { cpu } else { signing };
+    Some(Look { at: Instant::now(), cpu, signing, beside, machine: machine()?, n_runnable })
+}
+
+/// Name, whether it could run, and CPU time of each thread.
+fn threads(id: u32) -> Vec<(String, bool, Duration)> {
+    let Ok(entries) = fs::read_dir(format!("/proc/{id}/task")) else { return Vec::new() };
+    entries.filter_map(|entry| read(&entry.ok()?.path().join("stat").to_string_lossy())).collect()
+}
+
+/// The same out of a file of `/proc`.
+fn read(path: &str) -> Option<(String, bool, Duration)> {
+    let stat = fs::read_to_string(path).ok()?;
+    let (head, tail) = stat.rsplit_once(')')?;
+    let fields: Vec<&str> = tail.split_whitespace().collect();
+    let ticks: u32 = fields.get(11)?.parse::<u32>().ok()? + fields.get(12)?.parse::<u32>().ok()?;
+    Some((head.split_once('(')?.1.to_owned(), fields[0] == "R", TICK * ticks))
+}
+
+/// CPU time of everybody: all but idling and waiting for disks.
+fn machine() -> Option<Duration> {
+    let stat = fs::read_to_string("/proc/stat").ok()?;
+    let fields: Vec<u32> = stat.lines().next()?.split_whitespace().skip(1).filter_map(|n| n.parse().ok()).collect();
+    let idle = fields.get(3)? + fields.get(4)?;
+    Some(TICK * (fields.iter().take(8).sum::<u32>() - idle))
+}
+
+/// The broker that listens on the first of `brokers`, if it runs here.
+pub(crate) fn broker(brokers: &str) -> Option<u32> {
+    let port: u16 = brokers.split(',').next()?.rsplit_once(':')?.1.trim().parse().ok()?;
+    let sockets: HashMap<String, ()> = ["/proc/net/tcp", "/proc/net/tcp6"]
+        .iter()
+        .filter_map(|path| fs::read_to_string(path).ok())
+        .flat_map(|table| table.lines().skip(1).map(str::to_owned).collect::<Vec<_>>())
+        .filter_map(|line| {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let listens = *fields.get(3)? == "0A" && fields.get(1)?.ends_with(&format!(":{port:04X}"));
+            listens.then(|| (format!("socket:[{}]", fields[9]), ()))
+        })
+        .collect();
+    let holds = |id: u32| {
+        let files = fs::read_dir(format!("/proc/{id}/fd")).ok()?;
+        let mut links = files.filter_map(|file| fs::read_link(file.ok()?.path()).ok());
+        links.any(|link| sockets.contains_key(&*link.to_string_lossy())).then_some(id)
+    };
+    fs::read_dir("/proc").ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).find_map(holds)
 }

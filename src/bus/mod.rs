@@ -15,10 +15,12 @@ pub mod cursor;
 pub mod embedded;
 pub mod kafka;
 mod record;
+pub mod sweep;
 
 pub use record::{Header, Outgoing, Partition, Positions, Record};
 
 use crate::config::Settings;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -70,6 +72,12 @@ pub trait Bus: Send + Sync {
     /// is in its hands. (Kafka's retention is a setting of its topics.)
     fn protect(&self, _positions: &Positions) -> Result<(), BusError> {
         Ok(())
+    }
+
+    /// The last record under each of the keys, as far as there is one, found without reading the whole topic; `None` where the bus
+    /// knows no way. [`sweep::last_under`] asks either.
+    fn find_last(&self, _topic: &str, _keys: &HashSet<Vec<u8>>) -> Result<Option<HashMap<Vec<u8>, Record>>, BusError> {
+        Ok(None)
     }
 }
 
@@ -128,15 +136,29 @@ pub trait Seat: Send {
 
 /// One of several signers that share the partitions of the inputs.
 pub trait Member: Send {
-    /// The next records of the partitions that are this member's, as [`Reader::poll`].
+    /// The next records of the partitions that are this member's, as [`Reader::poll`]. What was deleted before it was delivered
+    /// is not passed over in silence: it fails with [`BusError::Gone`] until [`Member::pass_over`] is called.
     fn poll(&mut self, n_max: usize, bytes_max: usize, wait: Duration) -> Result<Vec<Record>, BusError>;
 
-    /// Publishes what was made of the records up to `consumed`, and with it that they are done. `false`: partitions have
-    /// changed hands; nothing was published, and the records will be delivered again, here or elsewhere.
-    fn publish(&mut self, outputs: &[Outgoing], consumed: &Positions) -> Result<bool, BusError>;
+    /// Goes on in the partition with the first record that is there.
+    fn pass_over(&mut self, partition: &Partition) -> Result<(), BusError>;
+
+    /// Publishes what was made of the records up to `consumed`, and with it that they are done.
+    fn publish(&mut self, outputs: &[Outgoing], consumed: &Positions) -> Result<Published, BusError>;
 
     /// Leaves the others to it.
     fn leave(self: Box<Self>);
+}
+
+/// What has become of a publication of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Published {
+    /// It is there.
+    Done,
+    /// It is there; what was delivered since will be delivered again, here or elsewhere, and must not be published.
+    DoneAfresh,
+    /// Partitions have changed hands: nothing of it is there, and all of it will be delivered again, here or elsewhere.
+    Undone,
 }
 
 /// What can be wrong with a bus.
@@ -182,6 +204,16 @@ pub enum BusError {
         begin: i64,
         /// The next.
         end: i64,
+    },
+    /// What was read at a position is not there, and something else is.
+    #[error(
+        "record {offset} of {partition} is another than the one that was read: the topic was deleted and made again"
+    )]
+    MadeAgain {
+        /// Where.
+        partition: Partition,
+        /// Its place.
+        offset: i64,
     },
     /// A record is larger than the bus takes.
     #[error("a record of {n_bytes} bytes for `{topic}` is larger than the bus takes")]

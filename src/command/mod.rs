@@ -9,7 +9,9 @@ pub mod completions;
 pub mod config;
 pub mod explain;
 pub mod ingest;
+pub mod label;
 pub mod lexicon;
+pub mod milter;
 pub mod output;
 pub mod report;
 pub mod run;
@@ -92,6 +94,8 @@ Examples:
   seamripper run                               the filter on a bus, for as long as you like ...
   seamripper ingest crawl.warc.gz mails/       ... documents for it
   seamripper tail --class quilt                ... and its verdicts
+  seamripper label ID spam --why 'complaints'  ... what people say of one of them
+  seamripper milter                            asks it about the mails of Postfix or Sendmail
   seamripper scan crawl.warc.gz mails/ > verdicts.jsonl
   seamripper explain ID --from crawl.warc.gz   why a document got its verdict, with the passages
   seamripper sign page.html mails.mbox.gz      what was read, and its signatures, one JSON object per document
@@ -109,6 +113,10 @@ pub enum Command {
     Ingest(ingest::IngestArguments),
     /// Print verdicts as they come
     Tail(tail::TailArguments),
+    /// Say what documents, clusters and domains are, and what verdicts carry from then on
+    Label(label::LabelArguments),
+    /// Ask a run about the mails of Postfix or Sendmail
+    Milter(milter::MilterArguments),
     /// Judge again what was judged, and compare with what was published
     Audit(audit::AuditArguments),
     /// Say of every document whether it is a mirror, a quilt, a template page or original
@@ -145,6 +153,8 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Ending> {
         Command::Run(arguments) => run::run(arguments, common),
         Command::Ingest(arguments) => ingest::run(arguments, common),
         Command::Tail(arguments) => tail::run(arguments, common),
+        Command::Label(arguments) => label::run(arguments, common),
+        Command::Milter(arguments) => milter::run(arguments, common),
         Command::Audit(arguments) => audit::run(arguments, common),
         Command::Scan(arguments) => scan::run(arguments, common),
         Command::Explain(arguments) => explain::run(arguments, common),

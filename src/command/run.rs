@@ -68,14 +68,14 @@ pub fn run(arguments: RunArguments, common: &Common) -> anyhow::Result<Ending> {
     };
     let state = Arc::new(State::with(role, Directory::new(&settings.http)));
     let Some(bus) = opened(&settings, &stopping)? else { return Ok(Ending::Good) };
-    let ends_when_idle = arguments.until_idle;
+    let RunArguments { accept_loss, store: first_store, until_idle: ends_when_idle, .. } = arguments;
+    let options = Options { accept_loss, first_store, ends_when_idle };
     let work: Box<dyn FnOnce() -> anyhow::Result<()>> = match role {
         Role::Sign => {
-            let signer = Signer::new(settings.clone(), bus.clone(), ends_when_idle, state.clone(), stopping)?;
+            let signer = Signer::new(settings.clone(), bus.clone(), options, state.clone(), stopping)?;
             Box::new(move || signer.run())
         }
         Role::All | Role::Store => {
-            let options = Options { accept_loss: arguments.accept_loss, first_store: arguments.store, ends_when_idle };
             let instance = Instance::new(settings.clone(), bus.clone(), options, state.clone(), stopping)?;
             Box::new(move || instance.run())
         }

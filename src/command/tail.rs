@@ -203,7 +203,10 @@ fn evidence(verdict: &Verdict) -> Vec<String> {
         Some(Recrawl::Changed) => evidence.push("seen before, changed".into()),
         None => {}
     }
-    evidence.extend(verdict.labels.iter().take(3).map(|label| format!("labelled {}", name(&label.label))));
+    evidence.extend(verdict.labels.iter().take(3).map(|label| {
+        let overridden = if label.overridden { " (overridden)" } else { "" };
+        format!("labelled {}{overridden}", name(&label.label))
+    }));
     if verdict.revision > 0 {
         evidence.push(format!("revised ({})", verdict.revision));
     }

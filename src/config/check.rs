@@ -30,6 +30,8 @@ const CONNECTIONS_CEILING: usize = 65536;
 const PARTITIONS_MAX: i32 = 10_000;
 /// More threads than this help nobody, and the memory for them may not be there.
 const THREADS_CEILING: usize = 1024;
+/// Postfix waits five minutes for what a milter says of a whole mail (`milter_content_timeout`).
+const PATIENCE_CEILING_MS: u64 = 240_000;
 
 pub(super) fn problems(settings: &Settings) -> Vec<String> {
     let mut problems = Vec::new();
@@ -107,12 +109,75 @@ pub(super) fn problems(settings: &Settings) -> Vec<String> {
     }
     store_problems(settings, &mut problems);
     run_problems(settings, &mut problems);
+    milter_problems(settings, &mut problems);
     problems
+}
+
+/// What is wrong with the settings of `milter`.
+fn milter_problems(settings: &Settings, problems: &mut Vec<String>) {
+    let Settings { milter, http, .. } = settings;
+    let mut refuse = |wrong: bool, problem: String| {
+        if wrong {
+            problems.push(problem);
+        }
+    };
+    refuse(
+        milter.mail_bytes_max > http.body_bytes_max,
+        format!(
+            "milter.mail_bytes_max ({}) must not be above http.body_bytes_max ({})",
+            milter.mail_bytes_max, http.body_bytes_max
+        ),
+    );
+    refuse(
+        milter.waiting_bytes_max < milter.mail_bytes_max,
+        format!(
+            "milter.waiting_bytes_max ({}) must not be below milter.mail_bytes_max ({})",
+            milter.waiting_bytes_max, milter.mail_bytes_max
+        ),
+    );
+    refuse(
+        milter.waiting_bytes_max > WAITING_CEILING,
+        format!("milter.waiting_bytes_max ({}) must be at most {WAITING_CEILING}", milter.waiting_bytes_max),
+    );
+    for (key, value) in [
+        ("milter.connections_max", milter.connections_max),
+        ("milter.mails_max", milter.mails_max),
+        ("milter.authserv_headers", milter.authserv_headers),
+    ] {
+        refuse(
+            !(1..=CONNECTIONS_CEILING).contains(&value),
+            format!("{key} ({value}) must lie in 1 to {CONNECTIONS_CEILING}"),
+        );
+    }
+    for (key, value) in [
+        ("milter.timeout_ms", milter.timeout_ms),
+        ("milter.read_timeout_ms", milter.read_timeout_ms),
+        ("milter.idle_timeout_ms", milter.idle_timeout_ms),
+    ] {
+        refuse(value == 0, format!("{key} (0) must be at least 1"));
+    }
+    refuse(
+        milter.timeout_ms > PATIENCE_CEILING_MS,
+        format!(
+            "milter.timeout_ms ({}) must be at most {PATIENCE_CEILING_MS}: mail servers wait no longer themselves",
+            milter.timeout_ms
+        ),
+    );
+    for label in milter.actions.keys() {
+        refuse(
+            label == "allow",
+            "milter.actions.allow: nothing is done with mails that are allowed, leave it out".to_owned(),
+        );
+        refuse(
+            label.is_empty() || label.contains(char::is_control),
+            format!("milter.actions.{}: this is no label", label.escape_debug()),
+        );
+    }
 }
 
 /// What is wrong with the settings of `run`.
 fn run_problems(settings: &Settings, problems: &mut Vec<String>) {
-    let Settings { limits, bus, topics, batch, http, kafka, .. } = settings;
+    let Settings { limits, bus, topics, batch, snapshot, http, kafka, .. } = settings;
     let mut refuse = |wrong: bool, problem: String| {
         if wrong {
             problems.push(problem);
@@ -167,6 +232,14 @@ fn run_problems(settings: &Settings, problems: &mut Vec<String>) {
             format!("{key} ({value}) must not be below bus.record_bytes_max ({})", bus.record_bytes_max),
         );
     }
+    refuse(
+        !is_holder(&snapshot.holder),
+        format!(
+            "snapshot.holder ({:?}) must be empty or the address of another instance's HTTP side, such as \
+             \"http://10.0.0.5:8470\" (without TLS: that is for a proxy)",
+            snapshot.holder
+        ),
+    );
     refuse(bus.store.is_empty(), "bus.store must not be empty".into());
     refuse(bus.lease_ms < 500, format!("bus.lease_ms ({}) must be at least 500", bus.lease_ms));
     for (key, value) in [("batch.wait_ms", batch.wait_ms), ("batch.kafka_wait_ms", batch.kafka_wait_ms)] {
@@ -211,6 +284,15 @@ fn run_problems(settings: &Settings, problems: &mut Vec<String>) {
             refuse(!name.is_empty() && name == other, format!("{key} and {other_key} are both {name:?}"));
         }
     }
+}
+
+/// Whether a snapshot can be asked for there, or is to be asked for nowhere.
+fn is_holder(holder: &str) -> bool {
+    let is_plain = |url: url::Url| {
+        let is_bare = url.username().is_empty() && url.password().is_none() && url.query().is_none();
+        url.scheme() == "http" && url.has_host() && is_bare && url.fragment().is_none()
+    };
+    holder.is_empty() || url::Url::parse(holder).is_ok_and(is_plain)
 }
 
 /// What is wrong with the settings of match and judge.
@@ -331,7 +413,7 @@ mod tests {
     #[test]
     fn each_problem_is_named_with_its_values() {
         type Change = fn(&mut Settings);
-        let table: [(Change, &str); 15] = [
+        let table: [(Change, &str); 22] = [
             (|s| s.store.memory = 1000, "store.memory (1000) must be at least 1048576"),
             (
                 |s| s.store.memory = 4 << 20,
@@ -354,8 +436,18 @@ mod tests {
                 "template.bins_min (20) must not be above template.bins_alone_min (10)",
             ),
             (|s| s.template.merge_min = 0.6, "template.frame_min (0.65) must not be above template.merge_min (0.6)"),
+            (
+                |s| s.snapshot.holder = "10.0.0.5:8470".into(),
+                "snapshot.holder (\"10.0.0.5:8470\") must be empty or the",
+            ),
+            (|s| s.snapshot.holder = "https://h.example".into(), "snapshot.holder (\"https://h.example\") must be"),
+            (|s| s.snapshot.holder = "http://h.example/?x".into(), "snapshot.holder (\"http://h.example/?x\") must be"),
             (|s| s.quilt.remembered_max = 3, "quilt.remembered_max (3) must not be below quilt.sources_min (4)"),
             (|s| s.http.rate_burst = 0, "http.rate_burst (0) must be at least 1 where http.rate_per_s (2000) is not 0"),
+            (|s| s.milter.mails_max = 0, "milter.mails_max (0) must lie in 1 to 65536"),
+            (|s| s.milter.timeout_ms = 300_000, "milter.timeout_ms (300000) must be at most 240000"),
+            (|s| s.milter.mail_bytes_max = 1 << 26, "milter.mail_bytes_max (67108864) must not be above"),
+            (|s| s.milter.waiting_bytes_max = 1, "milter.waiting_bytes_max (1) must not be below"),
         ];
         for (change, expected) in table {
             let mut settings = Settings::default();

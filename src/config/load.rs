@@ -1,7 +1,7 @@
 //! Defaults, then a file, then the environment; what does not fit is refused by name, all of it at once.
 
-use super::{DEFAULT, Problems, Secret, Settings, check};
-use config::{Config, FileFormat};
+use super::{Action, DEFAULT, Problems, Secret, Settings, check};
+use config::{Config, ConfigError, FileFormat};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
@@ -23,6 +23,8 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 const PREFIX: &str = "SEAMRIPPER_";
 /// What is below it is passed on, and has names of its own.
 pub(super) const PROPERTIES: &str = "kafka.properties.";
+/// What is below it are labels, which are any words.
+pub(super) const ACTIONS: &str = "milter.actions.";
 
 /// One key that somebody wants changed.
 pub(super) struct Change {
@@ -95,7 +97,8 @@ pub(super) fn changes(
         changes.push(Change { value: from_variable(text, default), key, by: format!("environment {name}") });
     }
     changes.retain(|change| {
-        let exists = known.iter().any(|(key, _)| *key == change.key) || change.key.starts_with(PROPERTIES);
+        let is_open = [PROPERTIES, ACTIONS].iter().any(|open| change.key.starts_with(open));
+        let exists = is_open || known.iter().any(|(key, _)| *key == change.key);
         if !exists {
             problems.push(unknown(change, &known));
         }
@@ -159,10 +162,14 @@ fn distance(a: &str, b: &str) -> usize {
 }
 
 /// The defaults with `changes`.
-fn with(changes: &[&Change]) -> Result<Settings, config::ConfigError> {
+fn with(changes: &[&Change]) -> Result<Settings, ConfigError> {
     let mut builder = Config::builder().add_source(config::File::from_str(DEFAULT, FileFormat::Toml));
-    let mut properties = BTreeMap::new();
+    let (mut properties, mut actions) = (BTreeMap::new(), BTreeMap::new());
     for change in changes {
+        if let Some(label) = change.key.strip_prefix(ACTIONS) {
+            actions.insert(label.to_owned(), action(&change.value)?);
+            continue;
+        }
         match (change.key.strip_prefix(PROPERTIES), &change.value) {
             (None, value) => builder = builder.set_override(&change.key, plain(value))?,
             (Some(name), Value::String(value)) => drop(properties.insert(name.to_owned(), Secret::new(value))),
@@ -171,7 +178,13 @@ fn with(changes: &[&Change]) -> Result<Settings, config::ConfigError> {
     }
     let mut settings: Settings = builder.build()?.try_deserialize()?;
     settings.kafka.properties = properties;
+    settings.milter.actions = actions;
     Ok(settings)
+}
+
+fn action(value: &Value) -> Result<Action, ConfigError> {
+    let action = value.as_str().and_then(Action::named);
+    action.ok_or_else(|| ConfigError::Message("it is \"header\", \"quarantine\" or \"reject\"".into()))
 }
 
 /// The same value in the words of the `config` crate.
@@ -279,6 +292,20 @@ mod tests {
         );
         let shown = serde_json::to_string(&settings).unwrap();
         assert!(!shown.contains("hunter2") && !shown.contains("mallory"), "{shown}");
+    }
+
+    #[test]
+    fn labels_have_actions_by_any_name() {
+        let file = "[milter.actions]\nspam = \"reject\"\n\"bulk.mail\" = \"quarantine\"\n";
+        let settings = loaded(file, &[("SEAMRIPPER_MILTER__ACTIONS__HAM", "header")]).unwrap();
+        let actions: Vec<(&str, Action)> = settings.milter.actions.iter().map(|(l, a)| (&**l, *a)).collect();
+        assert_eq!(actions, [("bulk.mail", Action::Quarantine), ("ham", Action::Header), ("spam", Action::Reject)]);
+        let file = "[milter.actions]\nspam = \"delete\"\nallow = \"reject\"\n[milter]\nserver = \"https://a\"\n";
+        let problems = loaded(file, &[("SEAMRIPPER_MILTER__LISTEN", "8472")]).unwrap_err().0;
+        for named in ["milter.actions.spam = \"delete\"", "milter.actions.allow", "milter.server", "milter.listen"] {
+            assert!(problems.iter().any(|problem| problem.contains(named)), "{named}: {problems:?}");
+        }
+        assert_eq!(problems.len(), 4, "{problems:?}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The manual with the values in force: `default.toml`, its comments kept, changed values put in.
 
 use super::{DEFAULT, load};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// `default.toml` with the values that `file` and `environment` give, each changed line saying by whom.
@@ -13,6 +14,9 @@ pub fn in_force(file: Option<&Path>, environment: &[(String, String)]) -> String
     for line in DEFAULT.lines() {
         if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
             section = format!("{name}.");
+        }
+        if section == load::ACTIONS && line.is_empty() {
+            manual.push_str(&actions(&changes));
         }
         let key = line.split_once(" = ").filter(|_| !line.starts_with('#')).map(|(key, _)| format!("{section}{key}"));
         let change = key.as_ref().and_then(|key| changes.iter().rev().find(|change| change.key == *key));
@@ -37,10 +41,22 @@ pub fn in_force(file: Option<&Path>, environment: &[(String, String)]) -> String
     manual
 }
 
+/// The labels that have actions, which no default names.
+fn actions(changes: &[load::Change]) -> String {
+    let mut last = BTreeMap::new();
+    for change in changes {
+        change.key.strip_prefix(load::ACTIONS).and_then(|label| last.insert(label, change));
+    }
+    let line = |(label, change): (&str, &load::Change)| {
+        format!("{} = {} # {}\n", toml::Value::from(label), change.value, change.by)
+    };
+    last.into_iter().map(|(label, change)| line((label, change))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Settings;
+    use crate::config::{Action, Settings};
 
     #[test]
     fn every_setting_stands_on_a_line_of_its_own_with_a_reason_above() {
@@ -67,9 +83,12 @@ mod tests {
 
     #[test]
     fn the_manual_in_force_is_itself_a_configuration() {
-        let environment = [("SEAMRIPPER_IMATCH__COPIES".to_owned(), "20".to_owned())];
+        let environment = [("SEAMRIPPER_IMATCH__COPIES", "20"), ("SEAMRIPPER_MILTER__ACTIONS__SPAM", "reject")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), in_force(None, &environment)).unwrap();
-        assert_eq!(Settings::load(Some(file.path()), &[]).unwrap().imatch.copies, 20);
+        let settings = Settings::load(Some(file.path()), &[]).unwrap();
+        assert_eq!(settings, Settings::load(None, &environment).unwrap());
+        assert_eq!((settings.imatch.copies, settings.milter.actions["spam"]), (20, Action::Reject));
     }
 }

@@ -7,8 +7,10 @@
 mod check;
 mod load;
 pub mod manual;
+mod milter;
 mod run;
 
+pub use milter::{Action, Listen, MilterSettings, Server, SocketMode};
 pub use run::{
     BatchSettings, BusKind, BusSettings, HttpSettings, InputForm, KafkaSettings, Mode, SnapshotSettings, TopicSettings,
 };
@@ -62,6 +64,8 @@ pub struct Settings {
     pub snapshot: SnapshotSettings,
     /// The HTTP side.
     pub http: HttpSettings,
+    /// How mail servers are served.
+    pub milter: MilterSettings,
     /// How Kafka is talked to.
     pub kafka: KafkaSettings,
 }

@@ -120,6 +120,7 @@ pub struct HttpSettings {
     pub rate_per_s: u32,
     pub rate_burst: u32,
     pub rate_clients_max: usize,
+    pub labels_bytes_max: usize,
     pub verdicts_held_max: usize,
     pub verdicts_held_bytes_max: usize,
     pub clusters_held_max: usize,

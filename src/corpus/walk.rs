@@ -7,8 +7,9 @@ use super::{Cause, Session, lines, mbox, tar, warc};
 use crate::config::Limits;
 use crate::document::{Carrier, Format, Record, Rejection};
 use std::fs::File;
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, IsTerminal, Read};
 use std::ops::ControlFlow;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -110,10 +111,20 @@ fn read_file(path: &Path, named: bool, session: &mut Session<'_>) -> ControlFlow
         Ok(file) => file,
         Err(error) => return session.trouble(&place, error),
     };
+    if is_endless(&file) {
+        let message = "is a device, which has no end; `-` reads what a program writes".into();
+        return session.trouble(&place, Cause::Unsupported(message));
+    }
     // A pipe has no size.
     let size = file.metadata().ok().filter(|metadata| metadata.is_file()).map(|metadata| metadata.len());
     let source = Counted { source: file, n_bytes: session.options.n_bytes_read.clone() };
     read_tape(&mut Tape::new(source), Met { path, place: &place, size, named }, session)
+}
+
+/// Whether it is a device that nobody types into.
+fn is_endless(file: &File) -> bool {
+    let is_device = |kind: std::fs::FileType| kind.is_char_device() || kind.is_block_device();
+    file.metadata().is_ok_and(|metadata| is_device(metadata.file_type())) && !file.is_terminal()
 }
 
 /// Reads what `source` holds, as if it were a file of that name.
@@ -274,6 +285,10 @@ fn body(tape: &mut Tape<'_>, size: Option<u64>, packed: bool, limits: &Limits) -
             return Err(Rejection::UnpacksTooLarge { limit: limits.unpacked_bytes_max }.into());
         }
         tape.consume(step);
+        // A pipe may have no end.
+        if len > limits.unpacked_bytes_max {
+            break;
+        }
     }
     if len > limit { Err(Rejection::TooLarge { len, limit }.into()) } else { Ok(body) }
 }

@@ -18,8 +18,11 @@ mod events;
 mod explain;
 mod exposition;
 mod feed;
+mod forget;
 mod health;
 mod id;
+mod label_book;
+mod labels;
 mod openapi;
 mod patience;
 mod problem;
@@ -36,6 +39,8 @@ mod stream;
 mod token;
 mod verdicts;
 
+pub(crate) use exposition::{Exposition, upkeep};
+pub(crate) use server::asked;
 pub use state::{Phase, Role, State};
 
 use crate::bus::{Bus, BusError};
@@ -85,6 +90,7 @@ struct App {
     streams: Arc<Semaphore>,
     downloads: Arc<Semaphore>,
     explanations: Arc<Semaphore>,
+    labels: label_book::Book,
     metrics: PrometheusHandle,
     openapi: String,
     last_lag: stats::LastLag,
@@ -161,6 +167,7 @@ impl Http {
             streams: Arc::new(Semaphore::new(http.streams_max)),
             downloads: Arc::new(Semaphore::new(snapshot::AT_ONCE_MAX)),
             explanations: Arc::new(Semaphore::new(explain::AT_ONCE_MAX)),
+            labels: label_book::Book::new(&settings.topics.labels, http.labels_bytes_max, timeout),
             metrics: metrics.clone(),
             openapi: openapi::written(router::routes().get_openapi()),
             last_lag: stats::LastLag::default(),

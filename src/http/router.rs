@@ -3,8 +3,8 @@
 use super::openapi::{self, Api};
 use super::problem::Problem;
 use super::rate::Peer;
-use super::{App, access, clusters, document, documents, events, explain, exposition, health, prototype, snapshot};
-use super::{stats, verdicts};
+use super::{App, access, clusters, document, documents, events, explain, exposition, forget, health, labels};
+use super::{prototype, snapshot, stats, verdicts};
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -32,6 +32,8 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(explain::explain))
         .routes(routes!(clusters::clusters))
         .routes(routes!(clusters::cluster))
+        .routes(routes!(labels::labels, labels::put, labels::delist))
+        .routes(routes!(forget::forget))
         .routes(routes!(stats::stats))
         .routes(routes!(snapshot::newest))
 }

@@ -104,6 +104,6 @@ async fn connection(
 }
 
 /// Returns when we are to stop, also when there is nobody left to say so.
-async fn asked(stopping: &mut watch::Receiver<bool>) {
+pub(crate) async fn asked(stopping: &mut watch::Receiver<bool>) {
     let _or_nobody_left = stopping.wait_for(|stopping| *stopping).await.is_ok();
 }

@@ -84,7 +84,8 @@ pub fn scan_exact(
     let mut store = Store::exhaustive(settings, &arrivals);
     let n_all = arrivals.len();
     let settled = store.settle_all(&arrivals, |n_done| compared(Compared { n_done, n_all }));
-    let judge = Judge::new(settings, 0, labels);
+    let mut judge = Judge::new(settings, 0, labels);
+    store.all_merges().iter().for_each(|merge| judge.merge(merge));
     let mut rejected = rejected.into_iter().peekable();
     let mut told = Ok(());
     let mut say = |verdict: Box<Verdict>| {

@@ -43,6 +43,8 @@ pub struct Filter {
 
 /// The part of a saved filter that judge writes; the others are the store's.
 const STANDINGS: &str = "standings";
+/// Another one, which is written where clusters have become one.
+const MERGES: &str = "merges";
 
 impl Filter {
     /// A filter that has seen nothing. `key_id` is that of the signatures ([`crate::signature::Signatures::key_id`]).
@@ -99,7 +101,7 @@ impl Filter {
 
     /// Puts a label in force, or takes it back. Only between batches.
     pub fn label(&mut self, label: Label) -> Result<(), Full> {
-        self.judge.labels().apply(label)
+        self.judge.label(label)
     }
 
     /// Forgets the document `id`, and with it the group that it heads; whether there was something to forget. Only between

@@ -8,6 +8,7 @@ pub mod filter;
 pub mod lexicon;
 pub mod line;
 pub mod progress;
+pub mod register;
 pub mod run;
 pub mod scan;
 pub mod sign;

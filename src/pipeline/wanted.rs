@@ -125,7 +125,7 @@ mod tests {
         let mirror: Verdict = serde_json::from_str(example).unwrap();
         assert_eq!(mirror.classes, [Class::Mirror]);
         let labelled = Verdict {
-            labels: vec![Carried { label: "spam".into(), via: Via::Document, of: "m".into() }],
+            labels: vec![Carried { label: "spam".into(), via: Via::Document, of: "m".into(), overridden: false }],
             domain: Some("b.example".into()),
             cluster: Some("t-1".into()),
             ..bare("m-Ü", Some(Kind::Email))

@@ -120,6 +120,14 @@ impl Lexicons {
             Origin::File(lexicon) => lexicon.id(),
         })
     }
+
+    /// Those for pages, mails and scripts without spaces that came out of files.
+    pub fn of_files(&self) -> [Option<&Lexicon>; 3] {
+        [&self.page, &self.mail, &self.unspaced].map(|role| match &role.origin {
+            Origin::BuiltIn(_) => None,
+            Origin::File(lexicon) => Some(&**lexicon),
+        })
+    }
 }
 
 fn origin(value: &str, read: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<Origin, String> {

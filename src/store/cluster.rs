@@ -168,9 +168,27 @@ impl Cluster {
     }
 }
 
+/// A cluster that has become part of an older one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Merge {
+    /// The position of the document that brought it about.
+    pub position: u64,
+    /// The cluster that is no more.
+    pub younger: u64,
+    /// The one that has taken it in.
+    pub older: u64,
+}
+
 /// A cluster's id as it is published.
 pub fn name(id: u64) -> String {
     format!("t-{id:016x}")
+}
+
+/// The id that is published as `name`, if any is.
+pub fn number(name: &str) -> Option<u64> {
+    let digits = name.strip_prefix("t-")?;
+    let is_written_so = |digit: u8| digit.is_ascii_digit() || (b'a'..=b'f').contains(&digit);
+    (digits.len() == 16 && digits.bytes().all(is_written_so)).then(|| u64::from_str_radix(digits, 16).ok())?
 }
 
 /// The id of the cluster that the document with the key `id_key` begins at the position `born`.

@@ -10,7 +10,7 @@
 //! - A cluster goes with its last leader. (`a_cluster_goes_with_its_last_leader`)
 
 use super::Damaged;
-use super::cluster::{Cluster, ClusterState, Member, id, name};
+use super::cluster::{Cluster, ClusterState, Member, Merge, id, name};
 use super::look::{Look, Resemblance};
 use super::reference::{Ref, next};
 use super::rows::Rows;
@@ -65,6 +65,8 @@ pub(super) struct Clusters {
     free_clusters: Vec<u32>,
     n_evicted: u64,
     events: Vec<(u64, ClusterEvent)>,
+    /// The merges of this batch, as far as anybody can know the ids of both.
+    merged: Vec<Merge>,
     /// Which id became which by a merge: only where every page is followed to the end.
     merges: Option<HashMap<u64, u64>>,
 }
@@ -81,6 +83,7 @@ impl Clusters {
             free_clusters: Vec::new(),
             n_evicted: 0,
             events: Vec::new(),
+            merged: Vec::new(),
             merges: None,
         }
     }
@@ -88,6 +91,16 @@ impl Clusters {
     /// From now on it is noted which clusters became one.
     pub(super) fn note_merges(&mut self) {
         self.merges = Some(HashMap::new());
+    }
+
+    /// Which clusters became one in this batch, in order.
+    pub(super) fn merged(&self) -> &[Merge] {
+        &self.merged
+    }
+
+    /// The batch has been judged.
+    pub(super) fn end_batch(&mut self) {
+        self.merged.clear();
     }
 
     /// Which id became which, in the order of no one.
@@ -255,6 +268,7 @@ impl Clusters {
         if gone.size >= 2 {
             let event = ClusterEvent { merged_into: Some(name(id)), ..self.event(&gone) };
             self.events.push((position, event));
+            self.merged.push(Merge { position, younger: gone.id, older: id });
         }
         for slot in dropped {
             self.leaders[slot as usize].cluster = NONE;

@@ -52,7 +52,7 @@ pub use arrival::{Arrival, Spelled};
 pub use bytes::Damaged;
 pub use card::{Card, Glance};
 pub use cells::{CELL_BYTES, CellEnds, Cells, Handle};
-pub use cluster::{ClusterState, name as cluster_name};
+pub use cluster::{ClusterState, Merge, name as cluster_name, number as cluster_number};
 pub use clusters::Styled;
 pub use holders::{Held, Holders};
 pub use index::Index;
@@ -187,6 +187,19 @@ impl Store {
     /// Who died in this batch: the position of the document that it gave way to, and which it was; in order.
     pub fn deaths(&self) -> Vec<(u64, Ref)> {
         self.settler.prototypes().deaths()
+    }
+
+    /// Which clusters became one in this batch, in order.
+    pub fn merges(&self) -> &[Merge] {
+        self.settler.clusters().merged()
+    }
+
+    /// Which did so ever: only where every page is followed to the end.
+    pub fn all_merges(&self) -> Vec<Merge> {
+        let all = self.settler.clusters().merges().into_iter().flatten();
+        let mut all: Vec<Merge> = all.map(|(&younger, &older)| Merge { position: 0, younger, older }).collect();
+        all.sort_unstable_by_key(|merge| merge.younger);
+        all
     }
 
     /// Whose `of` is; known to the end of the batch in which it dies.

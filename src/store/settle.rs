@@ -505,6 +505,7 @@ impl Settler {
 
     pub(super) fn end_batch(&mut self) {
         self.prototypes.end_batch();
+        self.clusters.end_batch();
     }
 
     pub(super) fn position(&self) -> u64 {

@@ -108,6 +108,15 @@ impl Verdict {
             features: None,
         }
     }
+
+    /// The id under which all of its group of copies are labelled: that of the head, which is its own where it is no copy.
+    pub fn group(&self) -> &str {
+        // Who is contained in another stays its own head.
+        self.mirror
+            .as_ref()
+            .filter(|mirror| mirror.signals != [Signal::Sentences])
+            .map_or(&self.id, |mirror| &mirror.of)
+    }
 }
 
 /// Whether a record was judged.
@@ -299,6 +308,9 @@ pub struct Carried {
     pub via: Via,
     /// The labelled document, cluster or domain.
     pub of: String,
+    /// Whether an `allow` among the labels outweighs it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub overridden: bool,
 }
 
 /// By which path a verdict got a label.
@@ -309,7 +321,7 @@ pub enum Via {
     Document,
     /// It is a copy of a labelled document.
     Mirror,
-    /// It is in a labelled cluster.
+    /// It is in a labelled cluster, or in one that has taken a labelled one in.
     Template,
     /// Its (for `allow`: authenticated) sender domain, or a page's domain, is labelled.
     Domain,

@@ -12,7 +12,9 @@
 use super::cover::{BITS_MAX, Bits, Cloth, Cover};
 use super::event::{Class, Features, Outcome, Quilt, SCHEMA, Template, Verdict};
 use super::kinship::{self, Kin};
-use super::labels::{Bearings, Labels};
+use super::label::{Label, Record, Target};
+use super::labels::{Bearings, Full, Labels};
+use super::lineage::Lineage;
 use super::mirror::Kindred;
 use super::quilt::{Shared, quilt_features};
 use super::standings::{KnownSource, LINKS_MAX, Said, Standing, Standings, TurnedAway};
@@ -20,7 +22,7 @@ use crate::config::{MirrorSettings, QuiltSettings, RevisionSettings, Settings};
 use crate::document::Kind;
 use crate::signature::Outcome as Signed;
 use crate::signature::keyed::Keys;
-use crate::store::{Arrival, Damaged, GramHit, Hits, Ref, Settled, Store, Table, cluster_name};
+use crate::store::{Arrival, Damaged, GramHit, Hits, Merge, Ref, Settled, Store, Table, cluster_name, cluster_number};
 use std::thread;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -38,6 +40,7 @@ pub struct Judge {
     pub(super) link_key: u64,
     pub(super) standings: Standings,
     pub(super) labels: Labels,
+    lineage: Lineage,
 }
 
 /// What can be said of a document without the decisions on others.
@@ -72,6 +75,7 @@ impl Judge {
             link_key: Keys::derive(settings.secret.reveal()).link,
             standings: Standings::new(n_cells, settings.revisions.queue_max, settings.revisions.per_record_max),
             labels,
+            lineage: Lineage::default(),
         }
     }
 
@@ -87,9 +91,13 @@ impl Judge {
     ) {
         let scores = self.scores(batch, settled, hits, store, n_threads);
         let mut deaths = store.deaths().into_iter().peekable();
+        let mut merges = store.merges().iter().peekable();
         for (((arrival, settled), hits), scores) in batch.iter().zip(settled).zip(hits).zip(scores) {
             while let Some((_, of)) = deaths.next_if(|(position, _)| *position <= settled.position) {
                 self.standings.end(of);
+            }
+            while let Some(merge) = merges.next_if(|merge| merge.position <= settled.position) {
+                self.merge(merge);
             }
             let verdict = self.decide(arrival, settled, hits, scores, store);
             with(settled.position, verdict);
@@ -108,6 +116,39 @@ impl Judge {
     /// The labels in force.
     pub fn labels(&self) -> &Labels {
         &self.labels
+    }
+
+    /// Puts a label in force, or takes it back. Only between batches.
+    pub fn label(&mut self, label: Label) -> Result<(), Full> {
+        let Record { target, .. } = label.record();
+        let cluster = match target {
+            Target::Cluster(name) => cluster_number(name),
+            Target::Document(_) | Target::Domain(_) => None,
+        };
+        self.labels.apply(label)?;
+        if let Some(cluster) = cluster {
+            self.lineage.label(cluster, self.is_labelled(cluster));
+        }
+        Ok(())
+    }
+
+    /// Notes that a cluster has become part of another.
+    pub(crate) fn merge(&mut self, merge: &Merge) {
+        let is_labelled = self.is_labelled(merge.younger);
+        self.lineage.merge(merge.younger, merge.older, is_labelled);
+    }
+
+    fn is_labelled(&self, cluster: u64) -> bool {
+        !self.labels.of_cluster(&cluster_name(cluster)).is_empty()
+    }
+
+    /// The ids under which the cluster of a document may be labelled: what it has become part of, and what that has taken in.
+    pub(super) fn clusters_of(&self, cluster: Option<u64>) -> Vec<u64> {
+        if self.labels.is_empty() {
+            return Vec::new();
+        }
+        let heir = cluster.map(|cluster| self.lineage.heir(cluster));
+        heir.into_iter().flat_map(|heir| std::iter::once(heir).chain(self.lineage.heirlooms(heir))).collect()
     }
 
     /// Forgets what it remembers of a document that the store has forgotten.
@@ -296,7 +337,7 @@ impl Judge {
         let labels = self.labels.carried(&Bearings {
             id: &arrival.id,
             group_head,
-            cluster: said.cluster.map(cluster_name).as_deref(),
+            clusters: &self.clusters_of(said.cluster),
             domain: arrival.domain.as_deref(),
             authenticated_domain: arrival.authenticated_domain.as_deref(),
             kind: signatures.kind,
@@ -381,6 +422,17 @@ impl Judge {
         self.standings.load(bytes, n_heads_max)
     }
 
+    /// Which clusters have become part of which, as bytes; empty where none has.
+    pub(crate) fn save_merges(&self) -> Result<Vec<u8>, postcard::Error> {
+        self.lineage.save()
+    }
+
+    /// Reads what [`Judge::save_merges`] has written.
+    pub(crate) fn load_merges(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
+        let Self { lineage, labels, .. } = self;
+        lineage.load(bytes, |cluster| !labels.of_cluster(&cluster_name(cluster)).is_empty())
+    }
+
     /// Looks whether the tables that were read agree with the rest.
     pub fn resume(&mut self) -> Result<(), Damaged> {
         self.standings.resume()
@@ -389,6 +441,7 @@ impl Judge {
     /// Goes on with what `from` remembers; settings and labels stay ours.
     pub fn carry(&mut self, from: Self) {
         self.standings.carry(from.standings);
+        self.lineage = from.lineage;
     }
 }
 

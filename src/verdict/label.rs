@@ -41,6 +41,17 @@ pub struct Record {
     /// Whether the label is taken back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undo: bool,
+    /// The document that was pointed at, where the target is the head of the group that it is a copy in.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub named: Option<String>,
+    /// Who takes it back, where that is not who had said so.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub undone_by: Option<String>,
+}
+
+/// What is there is text: `null` is a mistake, and not the same as nothing.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    String::deserialize(deserializer).map(Some)
 }
 
 /// What a label is put on.
@@ -87,7 +98,7 @@ impl TryFrom<Record> for Label {
     type Error = Problems;
 
     fn try_from(record: Record) -> Result<Self, Problems> {
-        let Record { target, label, by, why, at, undo: _ } = &record;
+        let Record { target, label, by, why, at, undo, named, undone_by } = &record;
         let mut problems = Vec::new();
         match target {
             Target::Document(id) => check_length("target.document", id, 1..=ID_BYTES_MAX, &mut problems),
@@ -99,6 +110,18 @@ impl TryFrom<Record> for Label {
         check_line("why", why, 0..=WHY_CHARS_MAX, &mut problems);
         if !is_moment(at) {
             problems.push(Problem::Time);
+        }
+        if let Some(named) = named {
+            check_length("named", named, 1..=ID_BYTES_MAX, &mut problems);
+            if !matches!(target, Target::Document(_)) {
+                problems.push(Problem::Beside("named", "target.document"));
+            }
+        }
+        if let Some(undone_by) = undone_by {
+            check_line("undone_by", undone_by, 1..=BY_CHARS_MAX, &mut problems);
+            if !undo {
+                problems.push(Problem::Beside("undone_by", "undo"));
+            }
         }
         if problems.is_empty() { Ok(Self(record)) } else { Err(Problems(problems)) }
     }
@@ -140,6 +163,9 @@ pub enum Problem {
         /// The registered domain of that.
         registered: String,
     },
+    /// It says something about what is not there.
+    #[error("`{0}` goes with `{1}` only")]
+    Beside(&'static str, &'static str),
     /// It is not known when.
     #[error("`at` is no RFC 3339 time with offset")]
     Time,
@@ -255,6 +281,8 @@ mod tests {
             why: text(""),
             at: text("2026-01-31T12:00:00Z"),
             undo: false,
+            named: None,
+            undone_by: None,
         }
     }
 
@@ -267,7 +295,9 @@ mod tests {
         ];
         for target in targets {
             for undo in [false, true] {
-                let label = Label::try_from(Record { undo, ..record(target.clone()) }).unwrap();
+                let named = matches!(target, Target::Document(_)).then(|| "m-2".to_owned());
+                let undone_by = undo.then(|| "bob".to_owned());
+                let label = Label::try_from(Record { undo, named, undone_by, ..record(target.clone()) }).unwrap();
                 let json = serde_json::to_string(&label).unwrap();
                 assert_eq!(json.contains("undo"), undo, "{json}");
                 assert_eq!(serde_json::from_str::<Label>(&json).unwrap(), label);
@@ -282,6 +312,8 @@ mod tests {
             by: String::new(),
             why: "a\u{1b}[31m".to_owned(),
             at: "yesterday".to_owned(),
+            named: Some("m-1".to_owned()),
+            undone_by: Some("bob ".to_owned()),
             ..record(Target::Domain("www.a.example".to_owned()))
         };
         let problems = Label::try_from(wrong).unwrap_err();
@@ -289,7 +321,8 @@ mod tests {
             problems.to_string(),
             "`target.domain` is not written as a registered domain: \"www.a.example\", write \"a.example\" for all of \
              it; `label` begins or ends with white space; `by` is empty; `why` holds a control character; `at` is no \
-             RFC 3339 time with offset"
+             RFC 3339 time with offset; `named` goes with `target.document` only; `undone_by` begins or ends with white \
+             space; `undone_by` goes with `undo` only"
         );
     }
 

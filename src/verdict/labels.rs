@@ -7,14 +7,15 @@
 //! # Invariants
 //! - Applying a record twice is applying it once, and at most `labels_max` are held.
 //!   (`labels_are_a_fold_of_their_records`)
-//! - What a verdict carries depends on the labels in force, not on the order in which they came; `allow` is first.
-//!   (`what_is_carried_is_sorted`)
+//! - What a verdict carries depends on the labels in force, not on the order in which they came; `allow` is first, and the
+//!   others are marked as overridden by it. (`what_is_carried_is_sorted`)
 //! - `allow` on a domain counts for a mail only if that domain was authenticated. (`allow_needs_authentication`)
 //! - A file is taken whole or not at all. (`a_wrong_line_refuses_the_file`)
 
 use super::event::{Carried, Via};
 use super::label::{ALLOW, Label, Record, Target};
 use crate::document::Kind;
+use crate::store::cluster_name;
 use dashmap::DashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -51,8 +52,8 @@ pub struct Bearings<'a> {
     pub id: &'a str,
     /// The head of the group of copies that it is in; its own id, or none, for a head.
     pub group_head: Option<&'a str>,
-    /// Its style cluster.
-    pub cluster: Option<&'a str>,
+    /// Its style cluster, and those that have become part of that.
+    pub clusters: &'a [u64],
     /// The registered domain of a page's URL or of a mail's From address.
     pub domain: Option<&'a str>,
     /// The registered domain that the receiving server of a mail authenticated.
@@ -71,24 +72,8 @@ impl Labels {
     /// The labels that a file leaves in force: one record a line, empty lines are passed over.
     pub fn from_lines(lines: &[u8], labels_max: usize) -> Result<Self, LinesRefused> {
         let labels = Self::new(labels_max);
-        let mut refused = LinesRefused { problems: Vec::new(), n_problems: 0 };
-        // Some editors begin a file with a byte order mark.
-        let lines = lines.strip_prefix(b"\xef\xbb\xbf").unwrap_or(lines);
-        for (index, line) in lines.split(|&byte| byte == b'\n').enumerate() {
-            let line = line.trim_ascii();
-            if line.is_empty() {
-                continue;
-            }
-            let applied = Label::from_json(line).map_err(|problems| problems.to_string());
-            let applied = applied.and_then(|label| labels.apply(label).map_err(|full| full.to_string()));
-            if let Err(what) = applied {
-                refused.n_problems += 1;
-                if refused.problems.len() < PROBLEMS_MAX {
-                    refused.problems.push(LineProblem { line: index + 1, what });
-                }
-            }
-        }
-        if refused.n_problems == 0 { Ok(labels) } else { Err(refused) }
+        each_line(lines, |label| labels.apply(label).map_err(|full| full.to_string()))?;
+        Ok(labels)
     }
 
     /// Puts a record in force. It can be refused only if it is a new label.
@@ -174,14 +159,16 @@ impl Labels {
             for said in held.chunk_by(|a, b| a.record().label == b.record().label) {
                 let label = &said[0].record().label;
                 if counts(label) {
-                    carried.push(Carried { label: label.clone(), via, of: of.to_owned() });
+                    carried.push(Carried { label: label.clone(), via, of: of.to_owned(), overridden: false });
                 }
             }
         };
-        let Bearings { id, group_head, cluster, domain, authenticated_domain, kind } = *bearings;
+        let Bearings { id, group_head, clusters, domain, authenticated_domain, kind } = *bearings;
         carry(&self.documents, Via::Document, Some(id), |_| true);
         carry(&self.documents, Via::Mirror, group_head.filter(|head| *head != id), |_| true);
-        carry(&self.clusters, Via::Template, cluster, |_| true);
+        for cluster in clusters {
+            carry(&self.clusters, Via::Template, Some(&cluster_name(*cluster)), |_| true);
+        }
         match kind {
             Kind::Page => carry(&self.domains, Via::Domain, domain, |_| true),
             Kind::Email => {
@@ -192,8 +179,41 @@ impl Labels {
             }
         }
         carried.sort_by(|a, b| order(a).cmp(&order(b)));
+        if carried.first().is_some_and(|first| first.label == ALLOW) {
+            carried.iter_mut().filter(|one| one.label != ALLOW).for_each(|one| one.overridden = true);
+        }
         carried
     }
+}
+
+/// The labels of a file in their order: one record a line, empty lines are passed over.
+pub fn read_lines(lines: &[u8]) -> Result<Vec<Label>, LinesRefused> {
+    let mut labels = Vec::new();
+    each_line(lines, |label| {
+        labels.push(label);
+        Ok(())
+    })?;
+    Ok(labels)
+}
+
+fn each_line(lines: &[u8], mut with: impl FnMut(Label) -> Result<(), String>) -> Result<(), LinesRefused> {
+    let mut refused = LinesRefused { problems: Vec::new(), n_problems: 0 };
+    // Some editors begin a file with a byte order mark.
+    let lines = lines.strip_prefix(b"\xef\xbb\xbf").unwrap_or(lines);
+    for (index, line) in lines.split(|&byte| byte == b'\n').enumerate() {
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            continue;
+        }
+        let taken = Label::from_json(line).map_err(|problems| problems.to_string()).and_then(&mut with);
+        if let Err(what) = taken {
+            refused.n_problems += 1;
+            if refused.problems.len() < PROBLEMS_MAX {
+                refused.problems.push(LineProblem { line: index + 1, what });
+            }
+        }
+    }
+    if refused.n_problems == 0 { Ok(()) } else { Err(refused) }
 }
 
 fn listed(targets: &Targets, name: &str) -> Vec<Arc<Label>> {
@@ -251,7 +271,8 @@ mod tests {
 
     fn said(target: Target, label: &str, by: &str) -> Record {
         let at = "2026-01-31T12:00:00Z".to_owned();
-        Record { target, label: label.to_owned(), by: by.to_owned(), why: String::new(), at, undo: false }
+        let (label, by, why) = (label.to_owned(), by.to_owned(), String::new());
+        Record { target, label, by, why, at, undo: false, named: None, undone_by: None }
     }
 
     fn document(id: &str) -> Target {
@@ -270,10 +291,12 @@ mod tests {
         labels
     }
 
+    const T_1: &str = "t-0000000000000001";
+
     const PAGE: Bearings<'static> = Bearings {
         id: "copy",
         group_head: Some("head"),
-        cluster: Some("t-1"),
+        clusters: &[1, 7],
         domain: Some("a.example"),
         authenticated_domain: None,
         kind: Kind::Page,
@@ -290,25 +313,26 @@ mod tests {
         let labels = labels(&[
             said(document("copy"), "seen", "ada"),
             said(document("head"), "spam", "ada"),
-            said(Target::Cluster("t-1".to_owned()), "farm", "ada"),
+            said(Target::Cluster(T_1.to_owned()), "farm", "ada"),
             said(domain("a.example"), "watched", "ada"),
             said(document("another"), "ham", "ada"),
             said(document("a.example"), "ham", "ada"),
-            said(document("t-1"), "ham", "ada"),
+            said(document(T_1), "ham", "ada"),
         ]);
+        let farm = format!("farm template {T_1}");
         assert_eq!(
             shown(&labels, &PAGE),
-            ["seen document copy", "spam mirror head", "farm template t-1", "watched domain a.example"]
+            ["seen document copy", "spam mirror head", &farm, "watched domain a.example"]
         );
         let head = Bearings { id: "head", ..PAGE };
         assert_eq!(shown(&labels, &head)[0], "spam document head", "a head is no copy of itself");
         assert_eq!(labels.carried(&head).len(), 3);
         assert_eq!(
-            shown(&labels, &Bearings { id: "x", group_head: None, cluster: None, domain: None, ..PAGE }),
+            shown(&labels, &Bearings { id: "x", group_head: None, clusters: &[], domain: None, ..PAGE }),
             [""; 0]
         );
         assert_eq!(labels.of_document("another")[0].record().label, "ham");
-        assert_eq!((labels.of_cluster("t-1").len(), labels.of_domain("a.example").len()), (1, 1));
+        assert_eq!((labels.of_cluster(T_1).len(), labels.of_domain("a.example").len()), (1, 1));
         assert!(labels.of_cluster("another").is_empty());
     }
 
@@ -326,6 +350,10 @@ mod tests {
         assert_eq!(shown(&labels(&records), &PAGE), expected);
         records.reverse();
         assert_eq!(shown(&labels(&records), &PAGE), expected);
+        let overridden: Vec<bool> = labels(&records).carried(&PAGE).iter().map(|one| one.overridden).collect();
+        assert_eq!(overridden, [false, true, true, true]);
+        records.remove(0);
+        assert!(labels(&records).carried(&PAGE).iter().all(|one| !one.overridden), "nothing is allowed");
     }
 
     #[test]
@@ -400,7 +428,8 @@ mod tests {
         let told = refused.to_string();
         let expected = [
             "line 3: it is no JSON object",
-            "line 4: unknown field `because`, expected one of `target`, `label`, `by`, `why`, `at`, `undo` (column ",
+            "line 4: unknown field `because`, expected one of `target`, `label`, `by`, `why`, `at`, `undo`, `named`, \
+             `undone_by` (column ",
             "line 5: `label` is empty",
             "line 6: EOF while parsing a value (column ",
             "line 7: no more than 1 labels are held, undo some first",

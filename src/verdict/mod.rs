@@ -13,6 +13,7 @@ pub mod judge;
 mod kinship;
 pub mod label;
 pub mod labels;
+mod lineage;
 mod mirror;
 pub mod passages;
 mod quilt;

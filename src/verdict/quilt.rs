@@ -167,11 +167,10 @@ impl Judge {
     /// A verdict with what was said before.
     fn repeated(&self, card: Card, said: Said, quilt: Option<Quilt>, revision: u32) -> Verdict {
         let source = card.source();
-        let cluster = said.cluster.map(cluster_name);
         let labels = self.labels.carried(&Bearings {
             id: &card.id,
             group_head: None,
-            cluster: cluster.as_deref(),
+            clusters: &self.clusters_of(said.cluster),
             domain: card.domain.as_deref(),
             authenticated_domain: said.authenticated_domain.as_deref(),
             kind: card.kind,
@@ -186,7 +185,7 @@ impl Judge {
             truncated: card.truncated,
             recrawl: said.recrawl,
             classes: classes(&said, quilt.is_some()),
-            cluster,
+            cluster: said.cluster.map(cluster_name),
             mirror: said.mirror,
             quilt,
             template: said.template,

@@ -60,7 +60,7 @@ fn an_error_that_nobody_can_read_is_still_an_error() {
 
 #[test]
 fn every_command_has_help_with_examples_and_completions_are_there() {
-    for command in ["scan", "explain", "sign", "compare", "tune", "lexicon", "config", "completions"] {
+    for command in ["scan", "milter", "explain", "sign", "compare", "tune", "lexicon", "config", "completions"] {
         let output = seamripper().args([command, "--help"]).output().unwrap();
         let help = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success() && help.contains("Examples:"), "{command}: {help}");

@@ -7,6 +7,8 @@ use crate::made::{Dice, stream};
 use seamripper::config::{Canonical, Settings};
 use seamripper::pipeline::filter::{Event, Filter};
 use seamripper::store::Arrival;
+use seamripper::verdict::event::Via;
+use seamripper::verdict::label::Label;
 use seamripper::verdict::labels::Labels;
 
 pub(crate) fn filter(settings: &Settings) -> Filter {
@@ -189,4 +191,94 @@ fn damaged_and_foreign_filters_are_refused_by_name() {
         assert!(other.contains("[store], [mirror], [quilt], [template] and [revisions] settings"), "{other}");
     }
     filter(&settings).load(&saved).unwrap();
+}
+
+/// Folds with labels: each is put in force before the arrival of its number. Batches end there.
+fn labelled(
+    arrivals: &[Arrival],
+    settings: &Settings,
+    labels: &[(usize, &str)],
+    mut next: impl FnMut() -> (usize, usize, bool),
+) -> Vec<Event> {
+    let label = |cluster: &str| {
+        let json = format!(
+            r#"{{"target":{{"cluster":"{cluster}"}},"label":"farm","by":"me","why":"","at":"2026-01-31T12:00:00Z"}}"#
+        );
+        Label::from_json(json.as_bytes()).unwrap()
+    };
+    let filter = || Filter::new(settings, Labels::new(100), 7);
+    let (mut folding, mut events, mut begin) = (filter(), Vec::new(), 0);
+    while begin < arrivals.len() {
+        for (_, cluster) in labels.iter().filter(|(before, _)| *before == begin) {
+            folding.label(label(cluster)).unwrap();
+        }
+        let (n, n_threads, saves) = next();
+        if saves {
+            let mut loaded = filter();
+            loaded.load(&folding.save().unwrap()).unwrap();
+            // As `run` does: labels are kept beside.
+            for held in folding.labels().all() {
+                loaded.label((*held).clone()).unwrap();
+            }
+            folding = loaded;
+        }
+        let borders = labels.iter().map(|(before, _)| *before).filter(|before| *before > begin);
+        let end = borders.chain([begin + n, arrivals.len()]).min().unwrap();
+        folding.fold(&arrivals[begin..end], n_threads, |event| events.push(event));
+        begin = end;
+    }
+    events
+}
+
+/// Clusters become one while labels are put on them, before it and after it: what counts for the younger counts for the older.
+#[test]
+fn labels_follow_clusters_that_become_one() {
+    let mut settings = small(4 << 20);
+    settings.store.share_max = 1.0;
+    (settings.template.frame_min, settings.template.merge_min) = (0.3, 0.4);
+    let arrivals = stream(12, 300, &Settings::default());
+    let plain = labelled(&arrivals, &settings, &[], || (1, 1, false));
+    let merged = |event: &Event| match event {
+        Event::Cluster(cluster) => cluster.merged_into.clone().map(|older| (cluster.id.clone(), older)),
+        Event::Verdict(_) => None,
+    };
+    let n_before = |number: usize| {
+        let is_first = |event: &&Event| matches!(event, Event::Verdict(verdict) if verdict.revision == 0);
+        plain[..number].iter().filter(is_first).count()
+    };
+    let merges: Vec<(usize, (String, String))> =
+        plain.iter().enumerate().filter_map(|(number, event)| Some((n_before(number), merged(event)?))).collect();
+    assert!(merges.len() >= 2, "{merges:?}");
+    let mut n_heard = 0;
+    for (at, (younger, older)) in merges.iter().take(2) {
+        let arrivals = &arrivals[..(at + 90).min(arrivals.len())];
+        for labelled_at in [0, at + 20] {
+            let labels = [(labelled_at, younger.as_str())];
+            let serial = labelled(arrivals, &settings, &labels, || (1, 1, false));
+            let mut dice = Dice::new(labelled_at as u64);
+            let cut = labelled(arrivals, &settings, &labels, || (1 + dice.below(90), 4, dice.below(4) == 0));
+            assert!(serial == cut, "{younger} at {labelled_at}");
+            let verdicts = serial.iter().filter_map(|event| match event {
+                Event::Verdict(verdict) if verdict.revision == 0 => Some(verdict),
+                _ => None,
+            });
+            // The document that makes them one is the first for whom it counts.
+            for (number, verdict) in verdicts.enumerate() {
+                let is_in = |cluster: &str| verdict.cluster.as_deref() == Some(cluster);
+                let counts = is_in(younger) || is_in(older) && number + 1 >= *at;
+                let heirs = merges.iter().filter(|(_, (gone, _))| gone == older);
+                let is_sure = heirs.count() == 0 && (number + 1 < *at || number > *at);
+                let heard = verdict.labels.iter().any(|label| label.of == *younger && label.via == Via::Template);
+                if is_sure && (is_in(younger) || is_in(older)) {
+                    assert_eq!(
+                        heard,
+                        counts && number >= labelled_at,
+                        "{number} of {younger} into {older} at {at}: {verdict:?}"
+                    );
+                    n_heard += usize::from(heard && is_in(older));
+                }
+            }
+        }
+    }
+    assert!(n_heard > 0, "nobody was in a cluster that has taken a labelled one in");
 }

@@ -260,7 +260,9 @@ fn fullest(n: usize) -> Verdict {
             containment: share,
             direction,
         }],
-        labels: VIAS.map(|via| Carried { label: "spam".to_owned(), via, of: "b".to_owned() }).to_vec(),
+        labels: VIAS
+            .map(|via| Carried { label: "spam".to_owned(), via, of: "b".to_owned(), overridden: n % 2 == 1 })
+            .to_vec(),
         features: Some(Features { n_words: 1e9, resemblance: share, recrawl: 2.0, ..Features::default() }),
         ..least(Kind::Page)
     }
@@ -388,6 +390,8 @@ fn label_schema_and_reader_agree() {
         with("target", json!({"domain": "xn--bcher-kva.example"})),
         with("at", json!("2026-01-31T12:00:00.123+05:30")),
         with("at", json!("2026-01-31t12:00:00z")),
+        with("named", json!("m-2")),
+        example("label-taken-back"),
     ];
     let refused = [
         json!([]),
@@ -423,6 +427,10 @@ fn label_schema_and_reader_agree() {
         with("at", json!("2026-02-30T12:00:00Z")),
         with("at", json!("2026-01-31T12:00:00,5Z")),
         with("at", json!(1769860800)),
+        with("named", json!("")),
+        with("named", json!(null)),
+        with("undone_by", json!("ada")),
+        json!({"target": {"cluster": "t-1"}, "label": "x", "by": "y", "why": "", "at": "2026-01-31T12:00:00Z", "named": "d"}),
         with("undo", json!("true")),
         with("undo", json!(null)),
         with("target", json!("m-1")),

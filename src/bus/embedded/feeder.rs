@@ -68,12 +68,20 @@ pub(super) fn append<'a>(
 
 /// Where a record goes that does not say so itself.
 fn partition(file: &File, topic: &Topic, outgoing: &Outgoing) -> i32 {
-    let among = |number: u64| (number % topic.n_partitions as u64) as i32;
     match (&outgoing.partition, &outgoing.key) {
         (Some(partition), _) => *partition,
-        (None, Some(key)) => among(xxh3_64(key)),
-        (None, None) => among(file.turn().into()),
+        (None, Some(key)) => partition_of(topic, key),
+        (None, None) => among(topic, file.turn().into()),
     }
+}
+
+/// Where records with this key go.
+pub(super) fn partition_of(topic: &Topic, key: &[u8]) -> i32 {
+    among(topic, xxh3_64(key))
+}
+
+fn among(topic: &Topic, number: u64) -> i32 {
+    (number % topic.n_partitions as u64) as i32
 }
 
 fn insert(

@@ -10,12 +10,15 @@ use super::schema::{self, Counter, Topic};
 use super::tail::Tail;
 use crate::bus::{BusError, Partition, Positions};
 use crate::config::{BusSettings, Settings, TopicSettings};
+#[cfg(not(test))]
+use crate::fault;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -24,6 +27,8 @@ use std::time::{Duration, Instant};
 pub(super) const NAME: &str = "bus.sqlite";
 /// A lock that is held longer by another process is said to be; our own transactions take milliseconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Between two tries to get it.
+const LOCK_PAUSE: Duration = Duration::from_millis(2);
 /// For so long a full or failing disk is waited for, before the caller is told.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 /// One try.
@@ -48,9 +53,11 @@ pub(super) struct File {
     tail: Tail,
     topics: Mutex<HashMap<Arc<str>, Arc<Topic>>>,
     turn: AtomicU32,
+    /// Something was missing: what there is is left as it is.
+    is_damaged: AtomicBool,
     /// The next commit is done and said to have failed.
     #[cfg(test)]
-    pub(super) doubted: std::sync::atomic::AtomicBool,
+    pub(super) doubted: AtomicBool,
     pub(super) bus: BusSettings,
     pub(super) names: TopicSettings,
 }
@@ -85,6 +92,7 @@ impl File {
             tail,
             topics: Mutex::default(),
             turn,
+            is_damaged: false.into(),
             #[cfg(test)]
             doubted: false.into(),
             bus,
@@ -138,8 +146,10 @@ impl File {
     }
 
     fn try_connect(&self, cache: i64) -> rusqlite::Result<Connection> {
-        let connection = Connection::open(&self.path)?;
-        connection.busy_timeout(BUSY_TIMEOUT)?;
+        let mut connection = Connection::open(&self.path)?;
+        connection.busy_handler(Some(waits_for_lock))?;
+        // Who has lost its index of the log would delete what others have written to it since. See `drop`.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         connection.set_prepared_statement_cache_capacity(128);
         if connection.pragma_query_value(None, "page_count", |row| row.get::<_, i64>(0))? == 0 {
             connection.pragma_update(None, "page_size", 16384)?;
@@ -195,7 +205,10 @@ impl File {
         transaction.commit().map_err(error)?;
         self.tail.write(number);
         #[cfg(test)]
-        if self.doubted.swap(false, Ordering::Relaxed) {
+        let is_doubted = self.doubted.swap(false, Ordering::Relaxed);
+        #[cfg(not(test))]
+        let is_doubted = fault::is_due("commit_doubted");
+        if is_doubted {
             return Err(BusError::Unreachable {
                 bus: String::new(),
                 why: "a commit whose outcome is not known".into(),
@@ -349,6 +362,7 @@ impl File {
     }
 
     pub(super) fn damage(&self, what: String) -> BusError {
+        self.is_damaged.store(true, Ordering::Relaxed);
         BusError::Damaged { bus: self.path.display().to_string(), what }
     }
 
@@ -372,6 +386,29 @@ impl File {
             _ => return self.damage(error.to_string()),
         };
         BusError::Unreachable { bus, why }
+    }
+}
+
+/// Waits for a lock that another has. SQLite's own way sleeps ten times as long in the end, and whoever feeds a busy run would find
+/// the short moments between its commits too seldom.
+fn waits_for_lock(n_tries: i32) -> bool {
+    sleep(LOCK_PAUSE);
+    LOCK_PAUSE * n_tries.unsigned_abs() < BUSY_TIMEOUT
+}
+
+/// The last one to leave brings the log into the file, by a connection that knows nothing from before.
+impl Drop for File {
+    fn drop(&mut self) {
+        if self.is_damaged.load(Ordering::Relaxed) || self.check_place().is_err() {
+            return;
+        }
+        let closed = Connection::open(&self.path).and_then(|connection| {
+            connection.pragma_query_value(None, "journal_mode", |_| Ok(()))?;
+            connection.close().map_err(|(_, error)| error)
+        });
+        if let Err(error) = closed {
+            tracing::debug!(%error, "the log of the bus stays beside its file");
+        }
     }
 }
 

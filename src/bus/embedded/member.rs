@@ -11,7 +11,7 @@ use super::file::{File, PATIENCE, PATIENCE_NONE};
 use super::lease::{Lease, now_ms};
 use super::reader::{awaited, records};
 use super::schema::SIGNED;
-use crate::bus::{BusError, Member, Outgoing, Partition, Positions, Record};
+use crate::bus::{BusError, Member, Outgoing, Partition, Positions, Published, Record};
 use rusqlite::{Connection, Transaction, params};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -177,7 +177,16 @@ impl Member for FileMember {
         Ok(come)
     }
 
-    fn publish(&mut self, outputs: &[Outgoing], consumed: &Positions) -> Result<bool, BusError> {
+    fn pass_over(&mut self, partition: &Partition) -> Result<(), BusError> {
+        let topic = self.file.topic(&self.connection, &partition.topic)?;
+        let begin = self.file.counter(&self.connection, &topic, partition.number)?.begin;
+        if let Some(progress) = self.ours.get_mut(partition) {
+            progress.next = begin;
+        }
+        Ok(())
+    }
+
+    fn publish(&mut self, outputs: &[Outgoing], consumed: &Positions) -> Result<Published, BusError> {
         let Self { file, connection, partitions, id, lease, ours, .. } = self;
         let (mut tried, mut now_id, mut renewed) = (false, *id, *lease);
         let published = file.write(connection, PATIENCE, |transaction| {
@@ -215,7 +224,7 @@ impl Member for FileMember {
             self.ours.clear();
             self.present.clear();
         }
-        Ok(published)
+        Ok(if published { Published::Done } else { Published::Undone })
     }
 
     fn leave(self: Box<Self>) {

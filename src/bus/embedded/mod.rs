@@ -18,6 +18,7 @@ mod checksum;
 mod feeder;
 mod file;
 mod housekeeper;
+mod keys;
 mod lease;
 mod member;
 mod reader;
@@ -26,9 +27,10 @@ mod schema;
 mod seat;
 mod tail;
 
-use super::{Bus, BusError, Extent, Feeder, Member, Partition, Positions, Reader, Seat};
+use super::{Bus, BusError, Extent, Feeder, Member, Partition, Positions, Reader, Record, Seat};
 use crate::config::Settings;
 use file::{File, PATIENCE_NONE};
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -93,5 +95,9 @@ impl Bus for Embedded {
         self.file.write(&mut connection, PATIENCE_NONE, |transaction| {
             self.file.set_positions(transaction, schema::NEEDED, positions)
         })
+    }
+
+    fn find_last(&self, topic: &str, keys: &HashSet<Vec<u8>>) -> Result<Option<HashMap<Vec<u8>, Record>>, BusError> {
+        keys::last(&self.file, topic, keys).map(Some)
     }
 }

@@ -51,6 +51,7 @@ pub(super) struct Topic {
     pub(super) select: String,
     pub(super) ages: String,
     pub(super) delete: String,
+    pub(super) keys: String,
 }
 
 /// Which offsets a partition has: `begin..next`.
@@ -79,6 +80,7 @@ impl Topic {
                 WHERE partition = ?1 AND offset >= ?2 ORDER BY offset LIMIT ?3"
             ),
             delete: format!("DELETE FROM records_{id} WHERE partition = ?1 AND offset < ?2"),
+            keys: format!("SELECT offset, key FROM records_{id} WHERE partition = ?1 ORDER BY offset DESC"),
         }
     }
 }

@@ -194,7 +194,7 @@ fn published(
 mod tests {
     use super::super::file::tests::{bus, outgoing};
     use super::*;
-    use crate::bus::Bus;
+    use crate::bus::{Bus, Published};
     use std::sync::atomic::Ordering;
 
     #[test]
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(member.poll(9, usize::MAX, Duration::from_secs(9)).unwrap().len(), 1);
         bus.file.doubted.store(true, Ordering::Relaxed);
         let consumed = Positions([(Partition::new("pages", 0), 1)].into());
-        assert!(member.publish(&[outgoing("signed", 0, b"s")], &consumed).unwrap());
+        assert_eq!(member.publish(&[outgoing("signed", 0, b"s")], &consumed).unwrap(), Published::Done);
         assert_eq!(end("signed"), 1);
     }
 

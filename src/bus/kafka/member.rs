@@ -4,19 +4,23 @@
 //! does not ask whose the partition is, and from somebody who claims to be no member at all it takes anything: so a share that
 //! has changed is noticed here, and a member that was silent for long does not try.
 //!
+//! librdkafka would pass over what was deleted before it was signed without a word. So it is told to report a position that is not
+//! there, and the member finds out whether the group was nowhere yet or has lost something.
+//!
 //! # Invariants
 //! - Every record's outcome is published once, whoever comes and goes. (`tests/promises/bus/members.rs`)
 
 use super::cluster::Cluster;
+use super::errors::{Meaning, code, meaning};
 use super::outbox::{refused_size, too_large};
 use super::reader::{Names, listed};
 use super::share::{Share, Use};
 use super::transaction::{Failed, Progress, Transactions};
-use crate::bus::{BusError, Member, Outgoing, Partition, Positions, Record};
+use crate::bus::{BusError, Extent, Member, Outgoing, Partition, Positions, Published, Record};
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::KafkaError;
 use rdkafka::{Offset, TopicPartitionList};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -38,6 +42,10 @@ pub(super) struct TopicMember {
     reached: BTreeMap<Partition, Reached>,
     /// Whether records that were delivered and not published are another's now.
     is_upset: bool,
+    /// Whether a position was reported not to be there.
+    is_lost: bool,
+    /// Where it was accepted that something is gone.
+    passed_over: BTreeSet<Partition>,
     polled: Instant,
 }
 
@@ -64,6 +72,8 @@ impl TopicMember {
             transactions: None,
             reached: BTreeMap::new(),
             is_upset: false,
+            is_lost: false,
+            passed_over: BTreeSet::new(),
             polled: Instant::now(),
         })
     }
@@ -71,6 +81,7 @@ impl TopicMember {
     /// Notes what has been taken from us.
     fn note_lost(&mut self) {
         for partition in self.consumer.context().take_lost() {
+            self.passed_over.remove(&partition);
             let reached = self.reached.remove(&partition);
             self.is_upset |= reached.is_some_and(|reached| reached.next > reached.signed);
         }
@@ -107,6 +118,41 @@ impl TopicMember {
         Ok(())
     }
 
+    /// Finds out what a position is that was reported not to be there.
+    fn settle(&mut self) -> Result<(), BusError> {
+        let ours = self.consumer.context().all();
+        let unknown: Vec<&Partition> = ours.iter().filter(|partition| !self.reached.contains_key(partition)).collect();
+        let mut committed = Positions::default();
+        if !unknown.is_empty() {
+            let list = self.consumer.committed_offsets(listed(unknown), ASK_MAX);
+            for element in list.map_err(|error| self.cluster.error(&error))?.elements() {
+                if let Offset::Offset(next) = element.offset() {
+                    committed.0.insert(Partition::new(element.topic(), element.partition()), next);
+                }
+            }
+        }
+        let mut list = TopicPartitionList::with_capacity(ours.len());
+        for partition in ours {
+            let next = self.reached.get(&partition).map(|reached| reached.next);
+            let to = match next.or(committed.0.get(&partition).copied()) {
+                _ if self.passed_over.contains(&partition) && next.is_none() => Offset::Beginning,
+                None => Offset::Beginning,
+                Some(wanted) => {
+                    let Extent { begin, end } = self.cluster.extent(&partition)?;
+                    if !(begin..=end).contains(&wanted) {
+                        return Err(BusError::Gone { partition, wanted, begin, end });
+                    }
+                    Offset::Offset(wanted)
+                }
+            };
+            let added = list.add_partition_offset(&partition.topic, partition.number, to);
+            added.map_err(|error| self.cluster.error(&error))?;
+        }
+        // A partition whose position was not there is fetched no more, and cannot be sought in: it is taken anew.
+        let taken = self.consumer.incremental_unassign(&list).and_then(|()| self.consumer.incremental_assign(&list));
+        taken.map_err(|error| self.cluster.error(&error))
+    }
+
     /// Whether the group has been told that all of it is done, now that nothing is open.
     fn is_done(&mut self, consumed: &Positions) -> Result<bool, BusError> {
         self.transactions = None;
@@ -131,6 +177,10 @@ impl Member for TopicMember {
     fn poll(&mut self, n_max: usize, bytes_max: usize, wait: Duration) -> Result<Vec<Record>, BusError> {
         let (mut records, mut n_bytes) = (Vec::new(), 0);
         let begun = Instant::now();
+        if self.is_lost {
+            self.settle()?;
+            self.is_lost = false;
+        }
         while records.len() < n_max && n_bytes < bytes_max {
             let left = if records.is_empty() { wait.saturating_sub(begun.elapsed()) } else { Duration::ZERO };
             let polled = self.consumer.poll(left).map(|polled| polled.map(|message| self.names.record(&message)));
@@ -145,6 +195,11 @@ impl Member for TopicMember {
                     records.push(record);
                 }
                 Some(Err(error @ KafkaError::MessageConsumptionFatal(_))) => return Err(self.cluster.error(&error)),
+                Some(Err(error)) if code(&error).map(meaning) == Some(Meaning::Gone) => {
+                    // What was delivered goes first: it can still be signed.
+                    self.is_lost = true;
+                    break;
+                }
                 // librdkafka goes on by itself.
                 Some(Err(error)) => tracing::debug!(%error, "signing goes on after a trouble"),
                 None if !records.is_empty() || begun.elapsed() >= wait => break,
@@ -154,7 +209,13 @@ impl Member for TopicMember {
         Ok(records)
     }
 
-    fn publish(&mut self, outputs: &[Outgoing], consumed: &Positions) -> Result<bool, BusError> {
+    fn pass_over(&mut self, partition: &Partition) -> Result<(), BusError> {
+        self.reached.remove(partition);
+        self.passed_over.insert(partition.clone());
+        Ok(())
+    }
+
+    fn publish(&mut self, outputs: &[Outgoing], consumed: &Positions) -> Result<Published, BusError> {
         let records: Vec<&Outgoing> = outputs.iter().collect();
         if let Some(error) = too_large(&records, self.cluster.settings.bus.record_bytes_max) {
             return Err(error);
@@ -164,7 +225,7 @@ impl Member for TopicMember {
                 |partition: &Partition| self.reached.contains_key(partition) && self.consumer.context().has(partition);
             if self.is_upset || self.is_doubtful() || !consumed.0.keys().all(is_ours) {
                 self.rewind()?;
-                return Ok(false);
+                return Ok(Published::Undone);
             }
             if self.transactions.is_none() {
                 let consumer = &self.consumer;
@@ -191,7 +252,7 @@ impl Member for TopicMember {
                             reached.signed = *next;
                         }
                     }
-                    return Ok(true);
+                    return Ok(Published::Done);
                 }
                 Err(Failed::TooLarge(index)) => return Err(refused_size(records[index])),
                 Err(Failed::Aborted(why)) => {
@@ -200,15 +261,15 @@ impl Member for TopicMember {
                 }
                 Err(Failed::Moved) => {
                     self.rewind()?;
-                    return Ok(false);
+                    return Ok(Published::Undone);
                 }
                 Err(Failed::Fenced(asked) | Failed::Unwanted(asked) | Failed::Broken(_, asked)) => {
                     // The id is ours alone: whatever is open is undone by taking it again.
                     self.transactions = None;
                     if asked.is_some() {
-                        let done = self.is_done(consumed)?;
+                        let is_done = self.is_done(consumed)?;
                         self.rejoin()?;
-                        return Ok(done);
+                        return Ok(if is_done { Published::DoneAfresh } else { Published::Undone });
                     }
                 }
             }

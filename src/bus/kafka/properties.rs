@@ -125,7 +125,8 @@ impl Properties {
     pub(super) fn member(&self, group: &str) -> ClientConfig {
         let mut config = self.consumer(group);
         config
-            .set("auto.offset.reset", "earliest")
+            // Where the group is nowhere yet, and where its position was deleted, the member finds out which.
+            .set("auto.offset.reset", "error")
             // With any other a newcomer may be given what a healthy member holds.
             .set("partition.assignment.strategy", "cooperative-sticky")
             .set("session.timeout.ms", self.session_timeout_ms.to_string())

@@ -63,6 +63,11 @@ impl Share {
         self.held().ours.contains(partition)
     }
 
+    /// All that is ours.
+    pub(super) fn all(&self) -> Vec<Partition> {
+        self.held().ours.iter().cloned().collect()
+    }
+
     /// What is not ours any more since this was last asked. It may be again.
     pub(super) fn take_lost(&self) -> Vec<Partition> {
         std::mem::take(&mut self.held().lost)

@@ -11,6 +11,7 @@ use super::cluster::Cluster;
 use super::errors::{Meaning, meaning};
 use super::outbox::{Outbox, Undelivered, Unsent};
 use crate::bus::{BusError, Outgoing, Partition, Positions};
+use crate::fault;
 use crate::metrics;
 use rdkafka::consumer::ConsumerGroupMetadata;
 use rdkafka::error::{KafkaError, KafkaResult};
@@ -110,6 +111,9 @@ impl Transactions {
         }
         let last = Some(places.last().map_or(-1, |(_, offset)| *offset));
         self.called(last, go_on, &|| self.outbox.producer.commit_transaction(CALL))?;
+        if fault::is_due("commit_doubted") {
+            return Err(Failed::Broken("a test doubts it".into(), last));
+        }
         self.cluster.said.answered();
         Ok(places)
     }

@@ -5,6 +5,7 @@
 //!
 //! # Invariants
 //! - A file that was changed since is read from its beginning. (`a_changed_file_is_new`)
+//! - A file that is none is refused, and left as it was. (`a_foreign_file_is_left_alone`)
 //! - A bus that was made again is noticed, and nothing is passed over for it. (`a_bus_that_was_made_again_knows_nothing`)
 
 use crate::bus::{Bus, Partition};
@@ -89,6 +90,8 @@ impl Ledger {
             "{} has format {format}, and this release writes {FORMAT}",
             path.display()
         );
+        // A file of somebody else's is left as it is.
+        anyhow::ensure!(is_usable(&connection, format).with_context(what)?, what());
         connection.pragma_update(None, "journal_mode", "wal").with_context(what)?;
         connection.pragma_update(None, "synchronous", "normal").with_context(what)?;
         connection.execute_batch(TABLES).with_context(what)?;
@@ -165,6 +168,16 @@ impl Ledger {
     }
 }
 
+/// Whether there is nothing, or what we have written.
+fn is_usable(connection: &Connection, format: i64) -> rusqlite::Result<bool> {
+    if format == 0 {
+        return connection.query_row("SELECT count(*) = 0 FROM sqlite_master", [], |row| row.get(0));
+    }
+    let files = "SELECT bus, path, device, inode, n_bytes, changed_ns, n_entries, is_done FROM files LIMIT 0";
+    let positions = "SELECT bus, topic, number, next FROM positions LIMIT 0";
+    Ok([files, positions].iter().all(|sql| connection.prepare(sql).is_ok()))
+}
+
 /// Which bus, and which topics of it.
 fn named(settings: &Settings) -> String {
     let at = match settings.bus.kind {
@@ -228,9 +241,27 @@ mod tests {
         ledger.note([(met.clone(), progress)], &written).unwrap();
         drop(ledger);
         assert_eq!(opened(&settings, &path).progress(&met).unwrap(), Progress::default());
-        std::fs::write(&path, "this is no ledger, and much longer than a header of one would be, so that it is read")
-            .unwrap();
+    }
+
+    #[test]
+    fn a_foreign_file_is_left_alone() {
+        let (settings, folder) = ground();
         let bus = bus::open(&settings).unwrap();
-        assert!(Ledger::open(&path, &settings, &*bus).is_err());
+        let text = folder.path().join("text");
+        std::fs::write(&text, "this is no ledger, and much longer than a header of one would be, so that it is read")
+            .unwrap();
+        let database = folder.path().join("other.sqlite");
+        Connection::open(&database).unwrap().execute_batch("CREATE TABLE theirs (x); PRAGMA user_version = 0").unwrap();
+        let same_number = folder.path().join("same.sqlite");
+        Connection::open(&same_number)
+            .unwrap()
+            .execute_batch("CREATE TABLE files (x); PRAGMA user_version = 1")
+            .unwrap();
+        for path in [text, database, same_number] {
+            let before = std::fs::read(&path).unwrap();
+            let refused = Ledger::open(&path, &settings, &*bus).err().unwrap().to_string();
+            assert!(refused.contains("is no state of an ingest that can be used"), "{refused}");
+            assert_eq!(std::fs::read(&path).unwrap(), before, "{}", path.display());
+        }
     }
 }

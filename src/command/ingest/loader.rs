@@ -4,9 +4,9 @@
 //! - What the ledger says is durable. (`an_ingest_that_was_killed_goes_on`)
 //! - What waits is bounded: a batch, and a few documents behind it.
 
+use super::complaints::Complaints;
 use super::ledger::{Ledger, Met, Progress};
 use crate::bus::{Bus, BusError, Feeder, Outgoing, Partition};
-use crate::command::output::ERROR;
 use crate::pipeline::progress;
 use anyhow::Context;
 use crossbeam_channel::{Receiver, RecvTimeoutError};
@@ -52,6 +52,7 @@ pub(super) struct Loader {
     pub(super) ledger: Ledger,
     pub(super) progress: progress::Progress,
     pub(super) is_interrupted: Arc<AtomicBool>,
+    pub(super) complaints: Arc<Complaints>,
 }
 
 /// What is appended together.
@@ -123,8 +124,7 @@ impl Loader {
                         Ok(places) => places.into_iter().for_each(|place| note(outgoing, place)),
                         Err(error @ BusError::TooLarge { .. }) => {
                             loaded.n_refused += 1;
-                            self.progress
-                                .say(format_args!("{ERROR}: {}: {error}", crate::command::report::plain(place)));
+                            self.complaints.say(&self.progress, &format!("{place}: {error}"));
                         }
                         Err(error) => return Err(error.into()),
                     }

@@ -1,16 +1,18 @@
 //! `seamripper ingest`: documents from files to the bus.
 
+mod complaints;
 mod ledger;
 mod loader;
 mod reading;
 
 use crate::bus;
-use crate::command::output::{ERROR, tell};
-use crate::command::report::{plain, print_json};
+use crate::command::output::tell;
+use crate::command::report::print_json;
 use crate::command::{Common, Ending};
 use crate::corpus::{self, Begin, Entry, Form, Trouble};
 use crate::pipeline::dispatch::Dispatch;
 use crate::pipeline::progress::Progress;
+use complaints::Complaints;
 use crossbeam_channel::{Sender, bounded};
 use indicatif::DecimalBytes;
 use ledger::Ledger;
@@ -92,11 +94,20 @@ pub fn run(arguments: IngestArguments, common: &Common) -> anyhow::Result<Ending
         ledger: ledger()?,
         progress: progress.clone(),
         is_interrupted: is_interrupted.clone(),
+        complaints: Arc::default(),
     };
     let dispatch = Dispatch::new(&settings);
+    let complaints = loader.complaints.clone();
     let (steps, taken) = bounded(QUEUE_MAX);
     let loading = thread::Builder::new().name("ingest".into()).spawn(move || loader.run(&taken))?;
-    let mut sending = Sending { dispatch: &dispatch, reading: &reading, steps, progress: &progress, n_troubles: 0 };
+    let mut sending = Sending {
+        dispatch: &dispatch,
+        reading: &reading,
+        steps,
+        progress: &progress,
+        complaints: &complaints,
+        n_troubles: 0,
+    };
     let mut is_cut_off = false;
     corpus::read(&paths, &options, &settings.limits, &mut |entry| {
         is_cut_off = is_interrupted.load(Ordering::Relaxed) || sending.take(entry).is_break();
@@ -179,6 +190,7 @@ struct Sending<'a> {
     reading: &'a Mutex<Reading>,
     steps: Sender<Step>,
     progress: &'a Progress,
+    complaints: &'a Complaints,
     n_troubles: u64,
 }
 
@@ -199,7 +211,7 @@ impl Sending<'_> {
             Ok((place, outgoing)) => self.send([Step::Document { place, outgoing, mark }]),
             Err(report) => {
                 self.n_troubles += 1;
-                self.progress.say(format_args!("{ERROR}: {}", plain(&report)));
+                self.complaints.say(self.progress, &report);
                 self.send(mark.map(Step::Mark))
             }
         }

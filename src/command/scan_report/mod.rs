@@ -206,7 +206,8 @@ mod tests {
     /// A report whose every string is `s`.
     fn everywhere(s: &str) -> Vec<u8> {
         let mut report = Report::new();
-        let labels = [Via::Document, Via::Mirror].map(|via| Carried { label: s.into(), via, of: s.into() });
+        let labels =
+            [Via::Document, Via::Mirror].map(|via| Carried { label: s.into(), via, of: s.into(), overridden: false });
         let related = Related {
             of: s.into(),
             url: Some(format!("{s}/")),

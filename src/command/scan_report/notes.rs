@@ -26,7 +26,7 @@ pub(super) struct Kept {
 
 impl Kept {
     pub(super) fn of(verdict: &Verdict) -> Option<Self> {
-        let label = |label: &Carried| Carried { label: brief(&label.label), of: brief(&label.of), via: label.via };
+        let label = |label: &Carried| Carried { label: brief(&label.label), of: brief(&label.of), ..*label };
         let related = |one: &Related| {
             let url = one.url.as_deref().filter(|url| *url != one.of).map(brief);
             Related { of: brief(&one.of), url, ..one.clone() }
@@ -94,7 +94,7 @@ fn write_label(page: &mut Page, label: &Carried) {
     if label.via != Via::Document {
         page.name(&label.of);
     }
-    page.markup("</span></li>");
+    page.markup(if label.overridden { ", overridden by allow</span></li>" } else { "</span></li>" });
 }
 
 fn write_related(page: &mut Page, related: &Related) {

@@ -6,7 +6,7 @@
 //! - Damage does not choose how much memory is taken: parts are bounded by the plan, and tables have their sizes before anything is
 //!   read. (`damaged_and_foreign_filters_are_refused_by_name` in `tests/promises/fold.rs`)
 
-use super::{Filter, STANDINGS};
+use super::{Filter, MERGES, STANDINGS};
 use crate::store::snapshot::{Block, Extras, Opened, SnapshotError, piece};
 use crate::store::{Damaged, Store};
 use std::io::Read;
@@ -69,7 +69,7 @@ impl Filter {
 
     fn read(&mut self, opened: &mut Opened<'_>) -> Result<(), SnapshotError> {
         let mut missing: Vec<&str> = Store::parts().chain([STANDINGS]).collect();
-        let mut bytes = Vec::new();
+        let (mut bytes, mut has_merges) = (Vec::new(), false);
         // Parts come first: they say how many rows the tables have.
         let mut block = None;
         while let Some(name) = missing.first() {
@@ -80,7 +80,8 @@ impl Filter {
             let name = self.read_part(opened, &mut bytes)?;
             let n_before = missing.len();
             missing.retain(|other| *other != name);
-            if missing.len() == n_before {
+            let is_first_merges = name == MERGES && !std::mem::replace(&mut has_merges, true);
+            if missing.len() == n_before && !is_first_merges {
                 return Err(Damaged::of("a part is there twice").into());
             }
         }
@@ -118,11 +119,10 @@ impl Filter {
             part.extend_from_slice(more);
             is_last = last;
         }
-        if name == STANDINGS {
-            let n_heads_max = self.store.plan().n_prototypes;
-            self.judge.load(&part, n_heads_max)?;
-        } else {
-            self.store.load(&name, &part)?;
+        match &*name {
+            STANDINGS => self.judge.load(&part, self.store.plan().n_prototypes)?,
+            MERGES => self.judge.load_merges(&part)?,
+            _ => self.store.load(&name, &part)?,
         }
         Ok(name)
     }

@@ -7,7 +7,7 @@
 //! - What is written is the state of the moment in which it began, whatever is folded meanwhile.
 //!   (`tests/promises/snapshots.rs`)
 
-use super::{Filter, STANDINGS};
+use super::{Filter, MERGES, STANDINGS};
 use crate::store::snapshot::{Extras, Log};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,6 +28,10 @@ impl Filter {
     pub fn begin_snapshot(&mut self, extras: &Extras, sink: Box<dyn Write + Send>) -> io::Result<()> {
         self.abandon_snapshot();
         let log = Log::begin(self.head, extras, sink)?;
+        let merges = self.judge.save_merges().map_err(io::Error::other)?;
+        if !merges.is_empty() {
+            log.part(MERGES, &merges);
+        }
         log.part(STANDINGS, &self.judge.save().map_err(io::Error::other)?);
         self.store.save(|name, bytes| log.part(name, &bytes)).map_err(io::Error::other)?;
         log.problem()?;

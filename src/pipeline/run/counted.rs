@@ -4,8 +4,7 @@ use super::fold::Fold;
 use super::outputs::classes;
 use crate::bus::Partition;
 use crate::metrics as names;
-use crate::pipeline::filter::Event;
-use crate::verdict::event::Outcome;
+use crate::verdict::event::{Outcome, Verdict};
 use ::metrics::{counter, gauge, histogram};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -14,8 +13,7 @@ pub(super) fn dead_letter(reason: &str) {
     counter!(names::DEAD_LETTERS, "reason" => reason.to_owned()).increment(1);
 }
 
-pub(super) fn event(event: &Event) {
-    let Event::Verdict(verdict) = event else { return };
+pub(super) fn verdict(verdict: &Verdict) {
     let outcome = match verdict.outcome {
         Outcome::Judged => "judged",
         Outcome::Insufficient => "insufficient",

@@ -3,15 +3,18 @@
 //! # Invariants
 //! - A record at or below its partition's position is passed over: what is delivered twice is folded once.
 //!   (`a_repeated_record_is_folded_once`)
-//! - A batch that is folded again gives the same events. (`tests/promises/run.rs`)
+//! - A batch that is folded again gives the same events, in one go or piece by piece. (`tests/promises/run`,
+//!   `pieces_make_the_same_batch`)
 
 use super::inlet::{Fate, SetAside, Taken};
 use super::journal::{self, Batch, Entry, Epoch, Origin, SCHEMA, What};
 use super::label::{LabelRecord, Order};
+use super::marks::Marks;
 use super::scheme::Scheme;
 use crate::bus::{Outgoing, Partition, Positions};
 use crate::pipeline::filter::{Event, Filter};
 use crate::signature;
+use crate::verdict::event::Verdict;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -23,6 +26,8 @@ pub struct Fold {
     pub filter: Filter,
     /// Where it is in every partition.
     pub positions: Positions,
+    /// By what the last records are known again.
+    pub marks: Marks,
     /// The number of the last entry.
     pub number: u64,
     /// The epoch it is in; 0 before the first.
@@ -33,7 +38,9 @@ pub struct Fold {
 pub struct Folded {
     /// Its journal entry; counts and digest are to be filled in.
     pub entry: Entry,
-    /// What is said, in order.
+    /// What is said of records that were set aside. It comes before all else, so that the pieces of a batch do not show.
+    pub rejected: Vec<Verdict>,
+    /// What is said of the others, in order.
     pub events: Vec<Event>,
     /// What is set aside, with the reasons.
     pub letters: Vec<(Cow<'static, str>, Outgoing)>,
@@ -46,26 +53,46 @@ pub struct Folded {
 impl Fold {
     /// A state that has seen nothing.
     pub fn new(scheme: Arc<Scheme>) -> Self {
-        Self { filter: scheme.filter(), scheme, positions: Positions::default(), number: 0, epoch: 0 }
+        Self {
+            filter: scheme.filter(),
+            scheme,
+            positions: Positions::default(),
+            marks: Marks::default(),
+            number: 0,
+            epoch: 0,
+        }
     }
 
     /// Takes labels in, then folds what was taken.
     pub fn fold(&mut self, labels: Vec<LabelRecord>, taken: Vec<Taken>, n_threads: usize) -> Folded {
-        let mut folded = self.begun(labels);
+        let mut folded = self.begin(labels);
+        self.add(&mut folded, taken, n_threads);
+        folded
+    }
+
+    /// Folds more into a batch that was begun, and is the last one.
+    pub fn add(&mut self, folded: &mut Folded, taken: Vec<Taken>, n_threads: usize) {
+        assert_eq!(folded.entry.number, self.number, "only the last batch can grow");
         let mut arrivals = Vec::with_capacity(taken.len());
         let What::Batch(batch) = &mut folded.entry.what else { unreachable!("a batch was begun") };
-        for Taken { partition, offset, time_ms, n_bytes, fate, via } in taken {
+        for Taken { partition, offset, time_ms, n_bytes, digest, fate, via } in taken {
             match &via {
                 None => journal::add(&mut batch.ranges, &partition, offset),
                 Some((signed, offset)) => {
                     journal::add(&mut batch.ranges, signed, *offset);
                     self.positions.pass(signed, *offset);
+                    self.marks.set(signed, *offset, digest);
                 }
             }
             if offset < self.positions.next(&partition) {
                 continue;
             }
             self.positions.pass(&partition, offset);
+            match via {
+                None => self.marks.set(&partition, offset, digest),
+                // The record itself was seen by a signer alone.
+                Some(_) => self.marks.forget(&partition),
+            }
             folded.n_bytes += n_bytes;
             match fate {
                 Fate::Document(arrival) => {
@@ -75,19 +102,19 @@ impl Fold {
                 Fate::SetAside(set_aside) => {
                     let SetAside { reason, letter, verdict } = *set_aside;
                     folded.letters.extend(letter.map(|letter| (reason, letter)));
-                    folded.events.extend(verdict.map(|verdict| Event::Verdict(Box::new(verdict))));
+                    folded.rejected.extend(verdict);
                 }
                 Fate::Empty => {}
             }
         }
         self.filter.fold(&arrivals, n_threads, |event| folded.events.push(event));
-        folded.entry.positions = self.positions.clone();
-        folded
+        folded.entry.positions.clone_from(&self.positions);
+        folded.entry.marks.clone_from(&self.marks);
     }
 
     /// Takes labels in, then decides all that waits to be looked at again.
     pub fn idle(&mut self, labels: Vec<LabelRecord>) -> Folded {
-        let mut folded = self.begun(labels);
+        let mut folded = self.begin(labels);
         self.filter.settle_revisions(|event| folded.events.push(event));
         let What::Batch(batch) = folded.entry.what else { unreachable!("a batch was begun") };
         folded.entry.what = What::Idle(batch);
@@ -122,7 +149,8 @@ impl Fold {
         Ok(())
     }
 
-    fn begun(&mut self, labels: Vec<LabelRecord>) -> Folded {
+    /// Begins a batch: takes labels in.
+    pub fn begin(&mut self, labels: Vec<LabelRecord>) -> Folded {
         let mut letters = Vec::new();
         for record in &labels {
             let topic = self.scheme.settings.topics.labels.as_str();
@@ -139,9 +167,16 @@ impl Fold {
 
     fn next(&mut self, what: What) -> Folded {
         self.number += 1;
-        let entry =
-            Entry { schema: SCHEMA, number: self.number, epoch: self.epoch, what, positions: self.positions.clone() };
-        Folded { entry, events: Vec::new(), letters: Vec::new(), times_ms: Vec::new(), n_bytes: 0 }
+        let entry = Entry {
+            schema: SCHEMA,
+            number: self.number,
+            epoch: self.epoch,
+            what,
+            positions: self.positions.clone(),
+            marks: self.marks.clone(),
+        };
+        let (rejected, events, letters, times_ms) = Default::default();
+        Folded { entry, rejected, events, letters, times_ms, n_bytes: 0 }
     }
 
     fn apply(&mut self, order: Order) -> Result<(), String> {
@@ -170,5 +205,67 @@ impl Fold {
             ],
             value: record.value.clone().map(String::into_bytes),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::outputs::{Outlet, Publication};
+    use super::*;
+    use crate::document::Kind;
+    use crate::store::tests::{arrival, settings};
+    use crate::verdict::judge::rejected;
+
+    fn fold() -> Fold {
+        Fold::new(Arc::new(Scheme::new(Arc::new(settings(6 << 20))).unwrap()))
+    }
+
+    /// Every fifth is set aside, every third a copy.
+    fn taken(offset: i64) -> Taken {
+        let (id, terms) = (format!("d{offset}"), 100 * (offset as u64 / 3)..100 * (offset as u64 / 3) + 60);
+        let fate = if offset % 5 == 4 {
+            let verdict = Some(rejected(id, Some(Kind::Page), None, Default::default(), "envelope"));
+            let letter = Some(Outgoing::to("dead-letters"));
+            Fate::SetAside(Box::new(SetAside { reason: "envelope".into(), letter, verdict }))
+        } else {
+            Fate::Document(Box::new(arrival(&id, Kind::Email, terms)))
+        };
+        Taken {
+            partition: Partition::new("pages", (offset % 2) as i32),
+            offset,
+            time_ms: 7,
+            n_bytes: 10,
+            digest: Default::default(),
+            fate,
+            via: None,
+        }
+    }
+
+    fn written(fold: &Fold, folded: Folded) -> Publication {
+        Outlet::new(&fold.scheme.settings).publication(folded)
+    }
+
+    #[test]
+    fn pieces_make_the_same_batch() {
+        let (mut whole, mut pieces) = (fold(), fold());
+        let at_once = whole.fold(Vec::new(), (0..60).map(taken).collect(), 1);
+        let at_once = written(&whole, at_once);
+        let mut grown = pieces.begin(Vec::new());
+        for from in (0..60).step_by(7) {
+            pieces.add(&mut grown, (from..(from + 7).min(60)).map(taken).collect(), 1);
+        }
+        assert_eq!((grown.n_bytes, grown.times_ms.len()), (600, 48));
+        let grown = written(&pieces, grown);
+        assert_eq!((at_once.entry, at_once.records), (grown.entry, grown.records));
+    }
+
+    #[test]
+    fn a_repeated_record_is_folded_once() {
+        let mut fold = fold();
+        let first = fold.fold(Vec::new(), (0..10).map(taken).collect(), 1);
+        assert_eq!(written(&fold, first).records.len(), 10 + 2, "ten verdicts, two dead letters");
+        let again = fold.fold(Vec::new(), (4..12).map(taken).collect(), 1);
+        assert_eq!((again.times_ms.len(), again.letters.len(), fold.filter.census().n_documents), (2, 0, 10));
+        assert_eq!(fold.positions.next(&Partition::new("pages", 1)), 12);
     }
 }

@@ -7,15 +7,16 @@
 //! - Whoever judges has followed all that was committed before it. (`tests/promises/run.rs`)
 //! - A verdict that comes out otherwise than it was published stops the instance. (`a_forged_journal_is_noticed`)
 
-use super::fault;
 use super::fold::{Fold, Folded};
 use super::inlet::{Inlet, Taken};
 use super::journal::{Batch, Entry, Origin, SCHEMA, What};
+use super::marks::Marks;
 use super::outputs::Publication;
 use super::replay::Replay;
 use super::scheme::Scheme;
 use super::{Instance, Lost, Phase};
 use crate::bus::{BusError, Partition, Positions, Record, Seat};
+use crate::fault;
 use crate::pipeline::line::{Belt, Job, Pace, line};
 use anyhow::{Context, bail};
 use std::ops::ControlFlow;
@@ -115,6 +116,8 @@ pub fn follow_with(
     let mut taken = Vec::new();
     let begun = Instant::now();
     let (first, mut n_documents) = (fold.number, 0);
+    // From the first entry that does not come out as it was published none is followed, where that is accepted.
+    let mut strayed: Option<(Lost, Entry)> = None;
     let finder = Finder::new(instance, &fold, journal);
     let find = |belt: &mut Belt<Step>| finder.find(belt, until);
     let pace = Pace { tick: Some(TICK), ..Pace::default() };
@@ -124,9 +127,21 @@ pub fn follow_with(
             match one {
                 Done::Taken(one) => taken.push(one),
                 Done::Entry(entry, scheme) => {
+                    let taken = std::mem::take(&mut taken);
+                    if let Some((_, last)) = &mut strayed {
+                        *last = *entry;
+                        continue;
+                    }
                     n_documents += taken.len();
-                    let folded = again(&mut fold, &entry, scheme, std::mem::take(&mut taken), instance)?;
-                    met(&fold, &entry, instance.outlet.publication(folded))?;
+                    let folded = again(&mut fold, &entry, scheme, taken, instance)?;
+                    match met(&fold, &entry, instance.outlet.publication(folded)) {
+                        Err(_) if instance.accept_loss => {
+                            let why =
+                                format!("journal entry {} came out otherwise than it was published", entry.number);
+                            strayed = Some((Lost { why }, *entry));
+                        }
+                        met => met?,
+                    }
                 }
             }
         }
@@ -137,11 +152,11 @@ pub fn follow_with(
     if found.needs_snapshot {
         return Ok(Followed::NeedsSnapshot);
     }
-    let lost = found.lost.map(|(lost, last)| {
+    let lost = found.lost.or(strayed).map(|(lost, last)| {
         // Labels are read again from where the state knows them; inputs go on where the journal left them.
         let labels = fold.positions.0.iter().filter(|(partition, _)| partition.topic == instance.labels_topic);
         let labels: Vec<_> = labels.map(|(partition, next)| (partition.clone(), *next)).collect();
-        fold.positions = last.positions;
+        (fold.positions, fold.marks) = (last.positions, last.marks);
         fold.positions.0.retain(|partition, _| partition.topic != instance.labels_topic);
         fold.positions.0.extend(labels);
         (fold.number, fold.epoch) = (last.number, last.epoch);
@@ -188,10 +203,11 @@ fn again(
 
 /// Whether an entry came out as it was published.
 fn same(entry: &Entry, again: &Entry) -> anyhow::Result<()> {
-    if again != entry {
+    if !entry.is_met_by(again) {
         bail!(
-            "journal entry {} comes out otherwise than it was published (digest {}, published {}): `seamripper audit` \
-             tells what differs; a newer snapshot, or --accept-loss, goes on without following it",
+            "journal entry {} comes out otherwise than it was published (digest {}, published {}): its records are others, \
+             or this version judges otherwise. `seamripper audit` tells what differs; a newer snapshot, or --accept-loss, \
+             goes on without following it",
             entry.number,
             digest(again),
             digest(entry)
@@ -290,7 +306,8 @@ impl<'a> Finder<'a> {
         fault::point("seat_taken");
         let by = self.instance.name.clone();
         let positions = Positions::default();
-        let entry = Entry { schema: SCHEMA, number: 0, epoch: 0, what: What::Seat { by }, positions };
+        let what = What::Seat { by };
+        let entry = Entry { schema: SCHEMA, number: 0, epoch: 0, what, positions, marks: Marks::default() };
         match seat.publish(&[], &self.instance.outlet.journal(&entry), &Positions::default()) {
             Ok(offset) => self.own = Some(offset),
             Err(BusError::Fenced) => info!("another instance was quicker to take the seat"),
@@ -329,21 +346,36 @@ impl<'a> Finder<'a> {
         self.number = entry.number;
         let mut scheme = None;
         match &entry.what {
-            What::Epoch(_) if needs_snapshot(&entry) => {
-                if self.instance.accept_loss {
-                    let why = "the journal goes on from a state that is not there".to_owned();
-                    self.lost = Some((Lost { why }, entry));
-                } else {
-                    self.last = Some(entry);
-                }
-                return Ok(ControlFlow::Continue(()));
-            }
             What::Epoch(epoch) => {
                 let ours = &self.instance.scheme.settings;
-                let made = Scheme::recorded(&epoch.settings, &epoch.key_id, epoch.scheme, ours)
-                    .with_context(|| format!("journal entry {} cannot be followed", entry.number))?;
-                self.scheme = Arc::new(made);
-                scheme = Some(self.scheme.clone());
+                match Scheme::recorded(&epoch.settings, &epoch.key_id, epoch.scheme, ours) {
+                    Err(error) if self.instance.accept_loss => {
+                        let why = format!("from journal entry {} on none can be followed: {error}", entry.number);
+                        self.lost = Some((Lost { why }, entry));
+                        return Ok(ControlFlow::Continue(()));
+                    }
+                    // No snapshot of what comes after it can be used either: nothing is waited for.
+                    Err(error) => {
+                        return Err(anyhow::Error::new(error).context(format!(
+                            "journal entry {} begins an epoch that cannot be followed (--accept-loss goes on where the \
+                             journal ends, from the newest snapshot that can be used or from nothing)",
+                            entry.number
+                        )));
+                    }
+                    Ok(_) if needs_snapshot(&entry) => {
+                        if self.instance.accept_loss {
+                            let why = "the journal goes on from a state that is not there".to_owned();
+                            self.lost = Some((Lost { why }, entry));
+                        } else {
+                            self.last = Some(entry);
+                        }
+                        return Ok(ControlFlow::Continue(()));
+                    }
+                    Ok(made) => {
+                        self.scheme = Arc::new(made);
+                        scheme = Some(self.scheme.clone());
+                    }
+                }
             }
             What::Batch(batch) => {
                 for range in &batch.ranges {

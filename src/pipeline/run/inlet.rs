@@ -6,6 +6,7 @@
 //! - The caller's id is the envelope's, then the header's, then the key; a key that is a URL is a page's URL.
 //!   (`keys_and_headers_name_a_document`)
 
+use super::marks::Digest;
 use super::signed;
 use crate::bus::{Header, Outgoing, Partition, Record};
 use crate::config::{InputForm, Settings};
@@ -43,6 +44,8 @@ pub struct Taken {
     pub time_ms: i64,
     /// Its size.
     pub n_bytes: usize,
+    /// What the record that was read is known again by: the one of `via`, if there is one.
+    pub digest: Digest,
     /// What has become of it.
     pub fate: Fate,
     /// The record of the `signed` topic that brought it, if a signer has taken it in.
@@ -177,13 +180,13 @@ impl Inlet {
         if record.partition.topic == self.ways.signed {
             return signed::taken(record, &self.under, &self.ways);
         }
-        let n_bytes = Record::n_bytes(&record);
+        let (n_bytes, digest) = (Record::n_bytes(&record), Digest::of(&record));
         let fate = match record.value.take() {
             None => Fate::Empty,
             Some(body) => self.fate(&mut record, body),
         };
         let Record { partition, offset, time_ms, .. } = record;
-        Taken { partition, offset, time_ms, n_bytes, fate, via: None }
+        Taken { partition, offset, time_ms, n_bytes, digest, fate, via: None }
     }
 
     fn fate(&mut self, record: &mut Record, body: Vec<u8>) -> Fate {

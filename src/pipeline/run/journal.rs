@@ -8,6 +8,7 @@
 //! - Ranges name each record once, in the order of the fold. (`ranges_are_runs_of_one_partition`)
 
 use super::label::LabelRecord;
+use super::marks::Marks;
 use crate::bus::{Partition, Positions};
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,9 @@ pub struct Entry {
     pub what: What,
     /// Where every partition was left.
     pub positions: Positions,
+    /// By what the last records that were folded are known again.
+    #[serde(default, skip_serializing_if = "Marks::is_empty")]
+    pub marks: Marks,
 }
 
 /// What an entry says was done.
@@ -151,6 +155,13 @@ pub enum EntryError {
 }
 
 impl Entry {
+    /// Whether `again` is what came of folding this entry again. One that was written before there were marks has none.
+    pub fn is_met_by(&self, again: &Self) -> bool {
+        let Self { schema, number, epoch, what, positions, marks } = self;
+        let is_same = (schema, number, epoch) == (&again.schema, &again.number, &again.epoch);
+        is_same && *what == again.what && *positions == again.positions && (marks.is_empty() || *marks == again.marks)
+    }
+
     /// Reads the record at `offset`.
     pub fn from_json(json: &[u8], offset: i64) -> Result<Self, EntryError> {
         let value: serde_json::Value =
@@ -202,7 +213,8 @@ mod tests {
             state: Origin::Snapshot { why: "records were deleted".into() },
         };
         for what in [What::Batch(batch.clone()), What::Idle(batch), What::Epoch(Box::new(epoch))] {
-            let entry = Entry { schema: SCHEMA, number: 12, epoch: 2, what, positions: positions.clone() };
+            let (positions, marks) = (positions.clone(), Marks::default());
+            let entry = Entry { schema: SCHEMA, number: 12, epoch: 2, what, positions, marks };
             assert_eq!(Entry::from_json(&entry.to_json(), 0).unwrap(), entry);
         }
         assert_eq!(

@@ -1,7 +1,8 @@
 //! Judging: inputs in, verdicts out, batch by batch, for as long as the seat is ours.
 //!
 //! Four kinds of threads, with bounded queues between them: one reads, some sign, this one folds, one publishes. Batches
-//! are cut here; where they are cut shows in the journal and in no verdict.
+//! are cut here; where they are cut shows in the journal and in no verdict. A batch is folded while it grows, and grows for as
+//! long as the publisher has others: what waits for it are finished verdicts, and nobody waits for the disk.
 
 use super::counted;
 use super::fold::{Fold, Folded};
@@ -27,7 +28,7 @@ const LABEL_BYTES_MAX: usize = 64 << 10;
 const POLL_WAIT: Duration = Duration::from_millis(20);
 /// So often it is looked whether topics have more partitions, and how far behind we are.
 const LOOK_EVERY: Duration = Duration::from_secs(15);
-/// Batches between folding and publishing: one under way and one that waits for it.
+/// Batches that wait for the publisher, beside the one that it has and the one that grows.
 const BATCHES_AHEAD: usize = 1;
 /// Batches of the belt on their way, per thread, at most: 512 KiB each.
 const AHEAD_MAX: usize = 64;
@@ -111,10 +112,8 @@ struct Holder<'a> {
     batches: Sender<Folded>,
     committed: Receiver<Committed>,
     labels: Box<dyn Reader>,
-    pending: Vec<Taken>,
-    n_pending_bytes: usize,
-    /// When the first of the pending records came.
-    since: Instant,
+    /// The batch that grows.
+    open: Option<Open>,
     /// When something last came in.
     active: Instant,
     labels_looked: Instant,
@@ -122,6 +121,17 @@ struct Holder<'a> {
     writing: Option<Writing>,
     is_written: bool,
     snapshot_due: Instant,
+}
+
+/// A batch that grows.
+struct Open {
+    folded: Folded,
+    n_records: usize,
+    n_bytes: usize,
+    /// When its first record came.
+    since: Instant,
+    /// What folding it has taken so far.
+    took: Duration,
 }
 
 /// What is left of a holder that has ended.
@@ -147,9 +157,7 @@ impl<'a> Holder<'a> {
             batches,
             committed,
             labels,
-            pending: Vec::new(),
-            n_pending_bytes: 0,
-            since: now,
+            open: None,
             active: now,
             labels_looked: now,
             is_settled: false,
@@ -213,44 +221,64 @@ impl<'a> Holder<'a> {
         })?
     }
 
-    /// What was signed comes in; batches are cut and folded.
+    /// What was signed comes in and is folded; batches are cut.
     fn take(&mut self, taken: Vec<Taken>) -> anyhow::Result<()> {
         self.instance.state.questions().answer(&self.fold);
-        let batch = &self.instance.scheme.settings.batch;
         if !taken.is_empty() {
             self.active = Instant::now();
             self.is_settled = false;
+            self.add(taken)?;
         }
-        for one in taken {
-            if self.pending.is_empty() {
-                self.since = Instant::now();
+        match &self.open {
+            Some(open) if open.since.elapsed() >= self.instance.batch_wait() && !self.batches.is_full() => {
+                self.close()?
             }
-            self.n_pending_bytes += one.n_bytes;
-            self.pending.push(one);
-            if self.pending.len() >= batch.documents_max.get() || self.n_pending_bytes >= batch.bytes_max.get() {
-                self.close()?;
-            }
-        }
-        let is_due = self.since.elapsed() >= self.instance.batch_wait();
-        if !self.pending.is_empty() && is_due && !self.batches.is_full() {
-            self.close()?;
-        }
-        if self.pending.is_empty() {
-            self.rest()?;
+            Some(_) => {}
+            None => self.rest()?,
         }
         self.look_at_commits()?;
         self.write_snapshot()
     }
 
-    /// Folds what is pending.
-    fn close(&mut self) -> anyhow::Result<()> {
+    /// Folds what was taken into the batch that grows, and into others where it is full.
+    fn add(&mut self, mut taken: Vec<Taken>) -> anyhow::Result<()> {
+        let batch = &self.instance.scheme.settings.batch;
+        while !taken.is_empty() {
+            let mut open = match self.open.take() {
+                Some(open) => open,
+                None => self.begun()?,
+            };
+            let begun = Instant::now();
+            let (mut n, mut is_full) = (0, false);
+            while n < taken.len() && !is_full {
+                open.n_bytes += taken[n].n_bytes;
+                (n, open.n_records) = (n + 1, open.n_records + 1);
+                is_full = open.n_records >= batch.documents_max.get() || open.n_bytes >= batch.bytes_max.get();
+            }
+            let rest = taken.split_off(n);
+            self.fold.add(&mut open.folded, taken, self.instance.n_fold_threads());
+            open.took += begun.elapsed();
+            self.open = Some(open);
+            if is_full {
+                self.close()?;
+                // Under load, this is the only moment without an open batch.
+                self.write_snapshot()?;
+            }
+            taken = rest;
+        }
+        Ok(())
+    }
+
+    fn begun(&mut self) -> anyhow::Result<Open> {
         let labels = self.labels()?;
-        let taken = std::mem::take(&mut self.pending);
-        self.n_pending_bytes = 0;
-        let begun = Instant::now();
-        let n_documents = taken.len();
-        let folded = self.fold.fold(labels, taken, self.instance.n_fold_threads());
-        counted::batch(n_documents, folded.n_bytes, begun.elapsed());
+        let (since, folded) = (Instant::now(), self.fold.begin(labels));
+        Ok(Open { folded, n_records: 0, n_bytes: 0, since, took: since.elapsed() })
+    }
+
+    /// Sends the batch that has grown, if there is one.
+    fn close(&mut self) -> anyhow::Result<()> {
+        let Some(Open { folded, n_records, took, .. }) = self.open.take() else { return Ok(()) };
+        counted::batch(n_records, folded.n_bytes, took);
         self.send(folded)
     }
 
@@ -287,9 +315,7 @@ impl<'a> Holder<'a> {
 
     /// What was begun is finished; a run that ends by itself also decides what waits to be looked at again.
     fn last_batch(&mut self) -> anyhow::Result<()> {
-        if !self.pending.is_empty() {
-            self.close()?;
-        }
+        self.close()?;
         if self.instance.ends_when_idle.is_some() && self.fold.filter.judge().n_queued() > 0 {
             let folded = self.fold.idle(Vec::new());
             self.send(folded)?;
@@ -312,7 +338,9 @@ impl<'a> Holder<'a> {
     fn write_snapshot(&mut self) -> anyhow::Result<()> {
         let now = Instant::now();
         let Some(mut writing) = self.writing.take() else {
-            if now < self.snapshot_due || self.fold.number == self.instance.snapshot_number() {
+            // The state of the middle of a batch is nobody's: no entry of the journal leads to it.
+            let is_border = self.open.is_none();
+            if !is_border || now < self.snapshot_due || self.fold.number == self.instance.snapshot_number() {
                 return Ok(());
             }
             self.snapshot_due = now + Duration::from_secs(self.instance.scheme.settings.snapshot.every_s);

@@ -114,7 +114,8 @@ impl LabelRecord {
         let Key { target, label, by } =
             serde_json::from_str(key).map_err(|error| format!("its value is empty, and its key is none: {error}"))?;
         let at = "1970-01-01T00:00:00Z".to_owned();
-        let record = label::Record { target, label, by, why: String::new(), at, undo: true };
+        let why = String::new();
+        let record = label::Record { target, label, by, why, at, undo: true, named: None, undone_by: None };
         Label::try_from(record).map(|label| Order::Label(Box::new(label))).map_err(|problems| problems.to_string())
     }
 }

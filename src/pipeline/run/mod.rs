@@ -7,7 +7,6 @@
 
 pub mod audit;
 mod counted;
-mod fault;
 pub mod fold;
 pub mod follow;
 mod funnel;
@@ -15,11 +14,13 @@ pub mod inlet;
 pub mod journal;
 pub mod judge;
 pub mod label;
+pub mod marks;
 pub mod outputs;
 mod publisher;
 pub mod question;
 pub mod replay;
 pub mod scheme;
+mod shelf;
 mod shown;
 pub mod signed;
 pub mod signer;
@@ -37,6 +38,7 @@ use judge::{Ended, judge};
 use outputs::Outlet;
 use publisher::Committed;
 use scheme::Scheme;
+use shelf::Shelf;
 use snapshots::{Kept, Snapshots};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -153,14 +155,17 @@ impl Instance {
     ) -> anyhow::Result<Self> {
         let Options { accept_loss, first_store, ends_when_idle } = options;
         let now = Instant::now();
+        let snapshots = Snapshots::open(&settings)?;
+        let scheme = Scheme::new(settings.clone())?;
+        Shelf::new(&settings).keep(&scheme.lexicons)?;
         Ok(Self {
             bus,
             name: format!("{}:{}", hostname(), std::process::id()),
             ways: Ways::new(&settings),
             outlet: Outlet::new(&settings),
-            snapshots: Snapshots::open(&settings)?,
+            snapshots,
             labels_topic: settings.topics.labels.as_str().into(),
-            scheme: Arc::new(Scheme::new(settings)?),
+            scheme: Arc::new(scheme),
             accept_loss,
             first_store,
             ends_when_idle,
@@ -345,6 +350,7 @@ impl Instance {
             if !fold.scheme.is_like(&self.scheme) {
                 *fold = Fold {
                     positions: fold.positions.clone(),
+                    marks: fold.marks.clone(),
                     number: fold.number,
                     epoch: fold.epoch,
                     ..Fold::new(self.scheme.clone())
@@ -369,8 +375,9 @@ impl Instance {
             Ok(()) => Ok(Some(Origin::Carried)),
             Err(error) if self.accept_loss => {
                 error!("LOSS ACCEPTED: the store begins anew: {error:#}");
-                let Fold { positions, number, epoch, .. } = std::mem::replace(fold, Fold::new(self.scheme.clone()));
-                *fold = Fold { positions, number, epoch, ..Fold::new(self.scheme.clone()) };
+                let Fold { positions, marks, number, epoch, .. } =
+                    std::mem::replace(fold, Fold::new(self.scheme.clone()));
+                *fold = Fold { positions, marks, number, epoch, ..Fold::new(self.scheme.clone()) };
                 Ok(Some(Origin::Snapshot { why: format!("settings changed: {error:#}") }))
             }
             Err(error) => Err(error.context(
@@ -383,12 +390,19 @@ impl Instance {
     /// Inputs that were deleted before they were read, or topics that were made again.
     fn missing_inputs(&self, fold: &mut Fold) -> anyhow::Result<Option<Lost>> {
         let mut found: Option<String> = None;
-        for (partition, wanted) in self.inputs_from(&fold.positions)?.0 {
+        let inputs = self.inputs_from(&fold.positions)?;
+        let changed = fold.marks.changed(&*self.bus, &inputs)?;
+        for (partition, wanted) in inputs.0 {
             let extent = self.bus.extent(&partition)?;
-            if (extent.begin..=extent.end).contains(&wanted) {
-                continue;
-            }
-            let gone = BusError::Gone { partition: partition.clone(), wanted, begin: extent.begin, end: extent.end };
+            let changed = changed.iter().find(|(other, _)| other.topic == partition.topic);
+            let gone = match changed {
+                Some((partition, offset)) => BusError::MadeAgain { partition: partition.clone(), offset: *offset },
+                None if (extent.begin..=extent.end).contains(&wanted) => continue,
+                None => {
+                    let (begin, end) = (extent.begin, extent.end);
+                    BusError::Gone { partition: partition.clone(), wanted, begin, end }
+                }
+            };
             if wanted == 0 && fold.epoch == 0 {
                 info!(%partition, begin = extent.begin, "the topic's beginning is gone, judging begins with what is there");
             } else if !self.accept_loss {
@@ -399,6 +413,7 @@ impl Instance {
                 counted::lost(&partition.topic, extent.begin - wanted);
                 found = Some(found.map_or_else(|| gone.to_string(), |others| format!("{others}; {gone}")));
             }
+            fold.marks.forget(&partition);
             fold.positions.0.insert(partition, extent.begin);
         }
         Ok(found.map(|why| Lost { why }))

@@ -5,7 +5,7 @@
 //!   (`the_digest_sees_every_byte_and_the_order`)
 
 use super::fold::Folded;
-use super::journal::{Batch, Entry, What};
+use super::journal::{Entry, What};
 use crate::bus::{Header, Outgoing};
 use crate::config::{Settings, TopicSettings};
 use crate::pipeline::filter::Event;
@@ -52,10 +52,15 @@ impl Outlet {
 
     /// Writes out what came of a batch.
     pub fn publication(&self, folded: Folded) -> Publication {
-        let Folded { mut entry, events, letters, .. } = folded;
+        let Folded { mut entry, rejected, events: of_others, letters, .. } = folded;
+        let mut events: Vec<Event> = rejected.into_iter().map(|verdict| Event::Verdict(Box::new(verdict))).collect();
+        events.extend(of_others);
         let mut records: Vec<Outgoing> = events.iter().map(|event| self.record(event)).collect();
         if let What::Batch(batch) | What::Idle(batch) = &mut entry.what {
-            count(batch, &events, &records, letters.len());
+            batch.n_clusters = events.iter().filter(|event| matches!(event, Event::Cluster(_))).count() as u64;
+            batch.n_verdicts = records.len() as u64 - batch.n_clusters;
+            batch.n_dead_letters = letters.len() as u64;
+            batch.digest = digest(&records);
         }
         records.extend(letters.into_iter().map(|(_, letter)| letter));
         let journal = self.journal(&entry);
@@ -125,13 +130,6 @@ pub fn classes(verdict: &Verdict) -> String {
         Class::Template => "template",
     };
     verdict.classes.iter().map(name).collect::<Vec<_>>().join(",")
-}
-
-fn count(batch: &mut Batch, events: &[Event], records: &[Outgoing], n_letters: usize) {
-    batch.n_verdicts = events.iter().filter(|event| matches!(event, Event::Verdict(_))).count() as u64;
-    batch.n_clusters = events.len() as u64 - batch.n_verdicts;
-    batch.n_dead_letters = n_letters as u64;
-    batch.digest = digest(records);
 }
 
 /// A digest of keys and values, in order.

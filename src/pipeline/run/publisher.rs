@@ -5,13 +5,13 @@
 //!   (`tests/promises/run.rs`)
 
 use super::counted;
-use super::fault;
 use super::fold::Folded;
 use super::inlet::shortened;
 use super::journal::Entry;
 use super::outputs::{Outlet, Publication};
 use super::shown::said;
 use crate::bus::{BusError, Outgoing, Seat};
+use crate::fault;
 use crate::pipeline::directory::Directory;
 use crate::pipeline::filter::Event;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
@@ -53,8 +53,11 @@ pub(super) fn publish(
         for (reason, _) in &folded.letters {
             counted::dead_letter(reason);
         }
+        folded.rejected.iter().for_each(counted::verdict);
         for event in &folded.events {
-            counted::event(event);
+            if let Event::Verdict(verdict) = event {
+                counted::verdict(verdict);
+            }
         }
         let publication = outlet.publication(folded);
         let begun = Instant::now();

@@ -1,13 +1,15 @@
 //! Under what the store folds: the settings that decide signatures and verdicts, with their lexicons.
 //!
 //! Threads, batches, bus and HTTP are not among them. The journal and every snapshot hold them in full, but for the secret,
-//! so that what was written under other settings is followed under those.
+//! so that what was written under other settings is followed under those; lexicons of files are kept beside the
+//! snapshots ([`shelf`]).
 //!
 //! # Invariants
 //! - Settings that decide come back out of the journal, the others stay ours. (`decisive_settings_come_back`)
 //! - A scheme of another secret or lexicon is refused. (`another_secret_is_refused`)
 
 use super::inlet::{Inlet, Ways};
+use super::shelf::{self, Shelf};
 use super::signed::signed_under;
 use crate::config::{Problems, Settings};
 use crate::pipeline::filter::Filter;
@@ -20,7 +22,7 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Sections that decide nothing.
-const INDIFFERENT: [&str; 8] = ["secret", "mode", "bus", "topics", "batch", "snapshot", "http", "kafka"];
+const INDIFFERENT: [&str; 9] = ["secret", "mode", "bus", "topics", "batch", "snapshot", "http", "milter", "kafka"];
 
 /// Under what the store folds.
 pub struct Scheme {
@@ -42,7 +44,7 @@ pub enum SchemeError {
     #[error("the lexicons that it was made with are not there: {0}")]
     Lexicons(#[from] Problems),
     /// The secret, a lexicon or the scheme is another.
-    #[error("it was made with another secret or lexicon (key {found}, ours gives {ours})")]
+    #[error("it was made with another `secret` or other lexicons than are set now (key {found}, ours gives {ours})")]
     Key {
         /// The key that it was made with.
         found: String,
@@ -61,8 +63,12 @@ impl Scheme {
     /// That of the settings in force.
     pub fn new(settings: Arc<Settings>) -> Result<Self, Problems> {
         let lexicons = lexicon::load(&settings)?;
+        Ok(Self::with(settings, lexicons))
+    }
+
+    fn with(settings: Arc<Settings>, lexicons: Arc<Lexicons>) -> Self {
         let key_id = Signer::new(&settings, lexicons.clone()).key_id();
-        Ok(Self { settings, lexicons, key_id })
+        Self { settings, lexicons, key_id }
     }
 
     /// The one that `decisive` and `key_id` were written down of, with what `ours` says where it does not matter.
@@ -71,7 +77,9 @@ impl Scheme {
             return Err(SchemeError::Scheme { found: scheme });
         }
         let settings = merged(decisive, ours).map_err(SchemeError::Settings)?;
-        let made = Self::new(Arc::new(settings))?;
+        let shelf = Shelf::new(ours);
+        let lexicons = Lexicons::new(&settings, |name| shelf.read(name))?;
+        let made = Self::with(Arc::new(settings), lexicons);
         if made.key_id() != key_id {
             return Err(SchemeError::Key { found: key_id.to_owned(), ours: made.key_id() });
         }
@@ -84,6 +92,8 @@ impl Scheme {
         let mut all = serde_json::to_value(&*self.settings).expect("settings have no map with odd keys");
         if let Value::Object(sections) = &mut all {
             sections.retain(|name, _| !INDIFFERENT.contains(&name.as_str()));
+            let imatch = shelf::kept(&self.settings.imatch, &self.lexicons);
+            sections.insert("imatch".into(), json!(imatch));
             sections.insert(
                 "inputs".into(),
                 json!({

@@ -6,16 +6,17 @@
 //!
 //! # Invariants
 //! - Every record is signed once, in the order of its partition, whoever comes and goes. (`tests/promises/run/roles.rs`)
+//! - Records that were deleted before they were signed end it, unless that is accepted. (`signers_say_what_is_lost`)
 
 use super::counted;
-use super::fault;
 use super::inlet::{Fate, Inlet, Taken, Ways};
 use super::publisher::shorten;
 use super::scheme::Scheme;
 use super::signed::{outgoing, signed_under};
-use super::{Trouble, passes};
-use crate::bus::{Bus, BusError, Member, Outgoing, Positions, Record};
+use super::{Options, Trouble, passes};
+use crate::bus::{Bus, BusError, Member, Outgoing, Positions, Published, Record};
 use crate::config::Settings;
+use crate::fault;
 use crate::http::{Phase, State};
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use std::borrow::Cow;
@@ -41,6 +42,7 @@ pub struct Signer {
     state: Arc<State>,
     stopping: Arc<AtomicBool>,
     ends_when_idle: Option<Duration>,
+    accept_loss: bool,
 }
 
 /// The signatures of a smaller record are smaller than any bus refuses.
@@ -68,13 +70,14 @@ impl Signer {
     pub fn new(
         settings: Arc<Settings>,
         bus: Arc<dyn Bus>,
-        ends_when_idle: Option<Duration>,
+        options: Options,
         state: Arc<State>,
         stopping: Arc<AtomicBool>,
     ) -> anyhow::Result<Self> {
         let ways = Arc::new(Ways::new(&settings));
         let scheme = Arc::new(Scheme::new(settings)?);
-        Ok(Self { bus, ways, under: signed_under(&scheme), scheme, state, stopping, ends_when_idle })
+        let Options { accept_loss, ends_when_idle, .. } = options;
+        Ok(Self { bus, ways, under: signed_under(&scheme), scheme, state, stopping, ends_when_idle, accept_loss })
     }
 
     /// Signs until asked to stop.
@@ -122,14 +125,13 @@ impl Signer {
         let mut member = self.bus.member(&topics)?;
         info!("signing");
         self.state.set_phase(Phase::Judging);
-        let batch = &self.scheme.settings.batch;
         let mut batches: VecDeque<Batch> = VecDeque::new();
         let mut active = Instant::now();
         loop {
             let is_stopping = self.is_stopping();
             if !is_stopping && batches.len() < BATCHES_AHEAD {
                 let wait = if batches.is_empty() { POLL_WAIT } else { Duration::ZERO };
-                let records = member.poll(batch.documents_max.get(), batch.bytes_max.get(), wait)?;
+                let records = self.poll(&mut *member, wait)?;
                 if !records.is_empty() {
                     batches.push_back(begun(records, work));
                     continue;
@@ -141,9 +143,13 @@ impl Signer {
                 }
                 continue;
             };
-            if !self.publish(&mut *member, next)? {
-                warn!("partitions have changed hands, what was being signed will be by others");
-                batches.clear();
+            match self.publish(&mut *member, next)? {
+                Published::Done => {}
+                Published::DoneAfresh => batches.clear(),
+                Published::Undone => {
+                    warn!("partitions have changed hands, what was being signed will be by others");
+                    batches.clear();
+                }
             }
             active = Instant::now();
         }
@@ -151,8 +157,25 @@ impl Signer {
         Ok(())
     }
 
-    /// Publishes what has become of a batch; `false`: it was others' to sign.
-    fn publish(&self, member: &mut dyn Member, batch: Batch) -> Result<bool, BusError> {
+    /// The next records. What is gone is passed over where that is accepted.
+    fn poll(&self, member: &mut dyn Member, wait: Duration) -> anyhow::Result<Vec<Record>> {
+        let batch = &self.scheme.settings.batch;
+        match member.poll(batch.documents_max.get(), batch.bytes_max.get(), wait) {
+            Err(gone @ BusError::Gone { .. }) if !self.accept_loss => Err(anyhow::Error::new(gone).context(
+                "records are not there. Nothing more is signed until this is looked at; --accept-loss goes on from what there is",
+            )),
+            Err(BusError::Gone { partition, wanted, begin, end }) => {
+                counted::lost(&partition.topic, begin - wanted);
+                member.pass_over(&partition)?;
+                error!("LOSS ACCEPTED: {}", BusError::Gone { partition, wanted, begin, end });
+                Ok(Vec::new())
+            }
+            records => Ok(records?),
+        }
+    }
+
+    /// Publishes what has become of a batch.
+    fn publish(&self, member: &mut dyn Member, batch: Batch) -> Result<Published, BusError> {
         let Batch { n_records, consumed, results } = batch;
         let mut made: Vec<Option<Made>> = (0..n_records).map(|_| None).collect();
         for (number, one) in results {
@@ -180,7 +203,7 @@ impl Signer {
             }
         };
         fault::point("after_signed");
-        if published {
+        if published != Published::Undone {
             counted::commit(begun.elapsed());
             counted::signed(n_records, n_bytes);
             reasons.iter().for_each(|reason| counted::dead_letter(reason));
@@ -192,7 +215,8 @@ impl Signer {
     fn made(&self, inlet: &mut Inlet, record: Record) -> Made {
         let original = (record.n_bytes() > LARGE_BYTES).then(|| record.clone());
         let taken = inlet.take(record);
-        let (n_bytes, place) = (taken.n_bytes, (taken.partition.clone(), taken.offset, taken.time_ms));
+        let (n_bytes, digest, place) =
+            (taken.n_bytes, taken.digest, (taken.partition.clone(), taken.offset, taken.time_ms));
         let mut reason = reason(&taken);
         let (mut signed, mut letter) = outgoing(taken, &self.under, &self.ways);
         if let Some(original) = original
@@ -200,7 +224,7 @@ impl Signer {
         {
             let fate = inlet.outgrown(&original, signed.n_bytes());
             let (partition, offset, time_ms) = place;
-            let taken = Taken { partition, offset, time_ms, n_bytes, fate, via: None };
+            let taken = Taken { partition, offset, time_ms, n_bytes, digest, fate, via: None };
             reason = self::reason(&taken);
             (signed, letter) = outgoing(taken, &self.under, &self.ways);
         }

@@ -7,12 +7,13 @@
 //! - A snapshot is there whole or not at all, whatever breaks while it is written. (`a_half_written_snapshot_is_none`)
 //! - A damaged one is refused by name, and the one before it is used. (`a_damaged_snapshot_gives_way_to_the_one_before`)
 
-use super::fault;
 use super::fold::Fold;
 use super::funnel::{self, Funnel};
+use super::marks::Marks;
 use super::scheme::Scheme;
 use crate::bus::Positions;
 use crate::config::Settings;
+use crate::fault;
 use crate::verdict::label::Label;
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,8 @@ struct Facts {
     number: u64,
     epoch: u64,
     positions: Positions,
+    #[serde(default)]
+    marks: Marks,
     settings: serde_json::Value,
     key_id: String,
     scheme: u32,
@@ -124,6 +127,7 @@ impl Snapshots {
             number: fold.number,
             epoch: fold.epoch,
             positions: fold.positions.clone(),
+            marks: fold.marks.clone(),
             settings: fold.scheme.decisive(),
             key_id: fold.scheme.key_id(),
             scheme: crate::signature::SCHEME,
@@ -291,7 +295,7 @@ pub fn load(path: &Path, ours: &Settings) -> anyhow::Result<Fold> {
     for label in facts.labels {
         fold.filter.label(label)?;
     }
-    (fold.number, fold.epoch, fold.positions) = (facts.number, facts.epoch, facts.positions);
+    (fold.number, fold.epoch, fold.positions, fold.marks) = (facts.number, facts.epoch, facts.positions, facts.marks);
     Ok(fold)
 }
 

@@ -1,7 +1,7 @@
 //! Signers share the partitions of the inputs, and every record's outcome is published once, whoever comes and goes.
 
 use super::{GLANCE, Ground, PATIENCE, all, outgoing, text};
-use seamripper::bus::{Bus, Member, Outgoing, Positions, Record};
+use seamripper::bus::{Bus, BusError, Member, Outgoing, Partition, Positions, Published, Record};
 use seamripper::config::TopicSettings;
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,11 +20,14 @@ impl Signer {
 
     /// Some records, made to outcomes; nothing published yet.
     fn sign(&mut self, topics: &TopicSettings) -> (Vec<Outgoing>, Positions) {
-        let records = self.member.poll(16, usize::MAX, GLANCE).unwrap();
+        Self::made(&self.member.poll(16, usize::MAX, GLANCE).unwrap(), topics)
+    }
+
+    fn made(records: &[Record], topics: &TopicSettings) -> (Vec<Outgoing>, Positions) {
         let mut consumed = Positions::default();
         let outcome = |record: &Record| outgoing(&topics.signed, record.partition.number, "", &text(record));
         let outputs = records.iter().map(outcome).collect();
-        for record in &records {
+        for record in records {
             consumed.pass(&record.partition, record.offset);
         }
         (outputs, consumed)
@@ -36,9 +39,9 @@ impl Signer {
         if outputs.is_empty() {
             return true;
         }
-        let published = self.member.publish(&outputs, &consumed).unwrap();
-        self.n_published += if published { outputs.len() } else { 0 };
-        published
+        let is_published = self.member.publish(&outputs, &consumed).unwrap() != Published::Undone;
+        self.n_published += if is_published { outputs.len() } else { 0 };
+        is_published
     }
 }
 
@@ -124,7 +127,8 @@ pub(super) fn a_silent_member_is_shut_out(ground: Ground) {
     // It hangs, and the other gets all partitions; then it wakes up with what it has made.
     let n_signed = first.n_published + second.n_published;
     sign_until(&mut [&mut second], topics, n_fed + 160 - n_signed);
-    assert!(!first.member.publish(&in_hand.0, &in_hand.1).unwrap(), "the records were signed by another");
+    let published = first.member.publish(&in_hand.0, &in_hand.1).unwrap();
+    assert_eq!(published, Published::Undone, "the records were signed by another");
     assert_signed(&*bus, topics, n_fed + 160);
     // It goes on as a member.
     feed(&*bus, topics, n_fed + 160..n_fed + 320);
@@ -142,4 +146,41 @@ pub(super) fn signers_go_on_where_they_were(ground: Ground) {
         signer.member.leave();
     }
     assert_signed(&*bus, topics, 192);
+}
+
+/// Records are deleted before a signer has had them: it is told, once for each partition, and goes on when it has been.
+pub(super) fn what_signers_have_lost_is_told(ground: Ground) {
+    let (bus, topics) = (ground.prepared(), &ground.settings.topics);
+    feed(&*bus, topics, 0..64);
+    let mut signer = Signer::join(&*bus, topics);
+    sign_until(&mut [&mut signer], topics, 64);
+    signer.member.leave();
+    feed(&*bus, topics, 64..128);
+    let lost = [Partition::new(topics.pages.as_str(), 1), Partition::new(topics.emails.as_str(), 2)];
+    for partition in &lost {
+        bus.trim(partition, bus.extent(partition).unwrap().end).unwrap();
+    }
+    feed(&*bus, topics, 128..192);
+    let mut signer = Signer::join(&*bus, topics);
+    let (mut told, begun) = (Vec::new(), Instant::now());
+    while signer.n_published < 112 {
+        assert!(begun.elapsed() < PATIENCE, "{} were signed, {told:?} were told", signer.n_published);
+        match signer.member.poll(16, usize::MAX, GLANCE) {
+            Err(BusError::Gone { partition, wanted, begin, .. }) => {
+                assert!(wanted < begin, "{partition} {wanted} {begin}");
+                signer.member.pass_over(&partition).unwrap();
+                told.push(partition);
+            }
+            records => {
+                let (outputs, consumed) = Signer::made(&records.unwrap(), topics);
+                if !outputs.is_empty() && signer.member.publish(&outputs, &consumed).unwrap() != Published::Undone {
+                    signer.n_published += outputs.len();
+                }
+            }
+        }
+    }
+    told.sort();
+    let mut lost = lost;
+    lost.sort();
+    assert_eq!(told, lost);
 }

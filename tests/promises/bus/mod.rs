@@ -72,6 +72,7 @@ macro_rules! suite {
             members::a_member_that_leaves_loses_nothing
             members::a_silent_member_is_shut_out
             members::signers_go_on_where_they_were
+            members::what_signers_have_lost_is_told
         }
     };
     ($ground:path: $($module:ident::$promise:ident)*) => {

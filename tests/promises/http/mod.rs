@@ -9,6 +9,7 @@ mod documents;
 mod events;
 mod explain;
 mod health;
+mod labels;
 mod limits;
 mod snapshot;
 mod stats;
@@ -24,11 +25,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// The schemas of what is answered.
-pub(crate) const ANSWERS: [&str; 12] = [
+pub(crate) const ANSWERS: [&str; 14] = [
     "accepted",
     "clusters",
     "document",
     "explanation",
+    "labelled",
+    "labels",
     "line",
     "liveness",
     "members",
@@ -136,6 +139,12 @@ impl Served {
         let request = agent().post(self.url(path)).header("authorization", self.bearer()).content_type(media);
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         answer(request.send(body))
+    }
+
+    /// Takes something back, with the token.
+    pub(crate) fn delete(&self, path: &str, body: &str) -> Answer {
+        let request = agent().delete(self.url(path)).header("authorization", self.bearer());
+        answer(request.force_send_body().content_type("application/json").send(body.as_bytes()))
     }
 
     pub(crate) fn bearer(&self) -> String {

@@ -43,6 +43,27 @@ fn a_file_that_is_replaced_ends_the_run() {
     assert!(process.log().contains("moved, deleted or replaced"), "{}", process.log());
 }
 
+/// SQLite's index of the log is deleted under a run, and another process makes a new one: they would write over each other. The
+/// next commit notices, and nothing is lost.
+#[test]
+fn a_deleted_index_ends_the_run() {
+    let ground = ground();
+    let bus = ground.prepared();
+    bus.feeder().unwrap().append(super::inputs(&ground, 18, 60)).unwrap();
+    drop(bus);
+    let mut process = Process::start(&ground, &["run"], None);
+    process.says("seat taken");
+    std::fs::remove_file(ground.settings.bus.folder.join("bus.sqlite-shm")).unwrap();
+    std::fs::write(ground.folder.path().join("one.html"), "<p>a page that comes from elsewhere").unwrap();
+    let ingested = super::command(&ground, &["ingest", "one.html"], None).output().unwrap();
+    let said = String::from_utf8_lossy(&ingested.stderr).into_owned();
+    assert_eq!(process.ended().code(), Some(1), "{}\n{said}", process.log());
+    assert!(process.log().contains("deleted or replaced while it was in use"), "{}\n{said}", process.log());
+    super::drain(&ground);
+    let n_ingested = usize::from(ingested.status.success());
+    super::audited(&ground, 60 + n_ingested);
+}
+
 /// Whoever only reads makes no bus where there is none.
 #[test]
 fn reading_makes_no_bus() {

@@ -61,3 +61,22 @@ pub(super) fn killed_at_the_worst_moments_nothing_is_lost_or_repeated(ground: &G
     drain(ground);
     audited(ground, all.len());
 }
+
+/// A commit is said to have failed when it has not: it is looked up, and nothing is sent again.
+pub(super) fn doubted_commits_are_looked_up(ground: &Ground) {
+    let bus = ground.prepared();
+    let mut feeder = bus.feeder().unwrap();
+    let all = inputs(ground, 7, 400);
+    for (life, point) in
+        all.chunks(100).zip(["commit_doubted:1", "commit_doubted:2", "commit_doubted:3", "commit_doubted:5"])
+    {
+        let mut process = Process::start(ground, &["run", "--until-idle", "2"], Some(point));
+        for some in life.chunks(20) {
+            feeder.append(some.to_vec()).unwrap();
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert!(process.ended().success(), "{point}\n{}", process.log());
+    }
+    drain(ground);
+    audited(ground, all.len());
+}

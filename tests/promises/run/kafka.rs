@@ -1,8 +1,9 @@
 //! On Kafka, whose brokers stop, die and come back.
 
-use super::{Process, audited, command, hasty, inputs, judged, promises, scaled};
+use super::{Process, audited, command, drain, hasty, inputs, judged, promises, scaled};
 use crate::bus::Ground;
-use crate::kafka::{Cluster, ground_at};
+use crate::kafka::{Cluster, administered, ground_at};
+use rdkafka::admin::AdminOptions;
 use seamripper::bus::Bus;
 use seamripper::config::Secret;
 use std::time::{Duration, Instant};
@@ -87,6 +88,34 @@ fn one_of_three_brokers_may_die() {
     let mut process = process;
     assert!(process.ended().success(), "{}", process.log());
     audited(&ground, 3 * n);
+}
+
+/// A topic is deleted and made again between two runs, and has grown past where the first one was: that it is another is noticed by
+/// its records.
+#[test]
+fn a_topic_made_again_is_noticed_by_its_records() {
+    let ground = ground();
+    let (bus, topics) = (ground.prepared(), &ground.settings.topics);
+    feed(&*bus, &ground, 36, 60);
+    drain(&ground);
+    let begun = Instant::now();
+    administered(&ground, async |admin| admin.delete_topics(&[&*topics.pages], &AdminOptions::new()).await.unwrap());
+    while bus.n_partitions(&topics.pages).is_ok() {
+        assert!(begun.elapsed() < super::patience(), "the topic is still there");
+    }
+    let bus = ground.prepared();
+    feed(&*bus, &ground, 37, 300);
+    let mut refused = Process::start(&ground, &["run", "--until-idle", "1"], None);
+    assert_eq!(refused.ended().code(), Some(1), "{}", refused.log());
+    let log = refused.log();
+    assert!(log.contains("is another than the one that was read: the topic was deleted and made again"), "{log}");
+    let mut accepted = Process::start(&ground, &["run", "--until-idle", "1.5", "--accept-loss"], None);
+    assert!(accepted.ended().success(), "{}", accepted.log());
+    assert!(accepted.log().contains("LOSS ACCEPTED"), "{}", accepted.log());
+    // Verdicts on the first records of both topics have the same ids: those of their places.
+    let published = super::records(&*bus, &topics.verdicts);
+    let n = published.iter().filter(|record| record.header("verdict").unwrap().ends_with(b"/0")).count();
+    assert_eq!(n, 360, "all of the new topic is judged, from its beginning");
 }
 
 #[test]

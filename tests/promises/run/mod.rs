@@ -15,7 +15,7 @@ mod trouble;
 
 use crate::bus::Ground;
 use crate::made::Made;
-use seamripper::bus::{Bus, Outgoing, Partition, Positions, Record};
+use seamripper::bus::{Bus, Outgoing, Partition, Positions, Reader, Record};
 use seamripper::document::{self, Format};
 use seamripper::verdict::event::Verdict;
 use std::cell::RefCell;
@@ -26,8 +26,10 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// What has not happened by then does not happen.
-const PATIENCE: Duration = Duration::from_secs(180);
+/// What has not happened by then does not happen. A soak has more to do between two things that can be seen.
+fn patience() -> Duration {
+    Duration::from_secs(scaled(180, 1800) as u64)
+}
 
 /// A count: `small` in every test run, `full` in a soak.
 pub(crate) fn scaled(small: usize, full: usize) -> usize {
@@ -44,21 +46,27 @@ macro_rules! promises {
             faults::killed_with_one_partition_nothing_is_lost_or_repeated
             faults::killed_at_any_moment_nothing_is_lost_or_repeated
             faults::killed_at_the_worst_moments_nothing_is_lost_or_repeated
+            faults::doubted_commits_are_looked_up
             poison::every_malformed_record_is_set_aside_and_the_others_are_judged
             poison::a_label_that_is_too_large_is_set_aside
             roles::signers_and_a_store_judge_as_one_instance_does
             roles::roles_can_change_over
+            roles::a_doubted_commit_of_a_signer_repeats_nothing
+            roles::signers_say_what_is_lost
             seats::a_killed_holder_is_followed_by_a_standby
             seats::a_hung_holder_is_shut_out
             seats::a_newcomer_does_not_take_the_seat
             states::changed_settings_are_an_epoch
             states::a_store_of_scan_is_a_beginning
             states::names_that_change_are_noticed
+            states::an_old_secret_is_refused_by_name
+            states::a_lexicon_that_is_gone_is_still_there
             memory::a_long_run_stays_within_its_memory
             trouble::a_folder_that_cannot_be_written_stops_nothing
             trouble::a_damaged_snapshot_is_refused_and_nothing_is_lost
             trouble::a_lost_state_is_said_and_accepted_by_name
             trouble::lost_inputs_are_said_and_accepted_by_name
+            trouble::a_forged_journal_is_noticed
         }
     };
     ($ground:path: $($module:ident::$promise:ident)*) => {
@@ -132,12 +140,50 @@ pub(crate) fn verdicts(bus: &dyn Bus, ground: &Ground) -> BTreeMap<String, Verdi
     verdicts
 }
 
+/// Counts documents that have a verdict, as verdicts come.
+pub(crate) struct Watch {
+    reader: Box<dyn Reader>,
+    n_judged: usize,
+}
+
+impl Watch {
+    pub(crate) fn new(bus: &dyn Bus, ground: &Ground) -> Self {
+        let topic = ground.settings.topics.verdicts.as_str();
+        let mut from = Positions::default();
+        for number in 0..bus.n_partitions(topic).unwrap() {
+            let partition = Partition::new(topic, number);
+            let begin = bus.extent(&partition).unwrap().begin;
+            from.0.insert(partition, begin);
+        }
+        Self { reader: bus.reader(&from).unwrap(), n_judged: 0 }
+    }
+
+    /// How many there are so far.
+    pub(crate) fn look(&mut self) -> usize {
+        for record in self.reader.poll(10_000, 64 << 20, Duration::from_millis(100)).unwrap() {
+            // The id of a verdict ends with its revision.
+            self.n_judged += usize::from(record.header("verdict").unwrap().ends_with(b"/0"));
+        }
+        self.n_judged
+    }
+
+    /// Waits until there are `n`: for as long as more of them come.
+    pub(crate) fn until(&mut self, n: usize, process: Option<&Process>) {
+        let (mut active, mut n_before) = (Instant::now(), self.n_judged);
+        while self.n_judged < n {
+            if self.look() > n_before {
+                (active, n_before) = (Instant::now(), self.n_judged);
+            }
+            let log = || process.map(Process::log).unwrap_or_default();
+            assert!(active.elapsed() < patience(), "only {} of {n}\n{}", self.n_judged, log());
+        }
+    }
+}
+
 /// Waits until `n` documents have their verdicts.
 pub(crate) fn judged(bus: &dyn Bus, ground: &Ground, n: usize) -> Duration {
     let begun = Instant::now();
-    while n_judged(&verdicts(bus, ground)) < n {
-        assert!(begun.elapsed() < PATIENCE, "only {} of {n}", n_judged(&verdicts(bus, ground)));
-    }
+    Watch::new(bus, ground).until(n, None);
     begun.elapsed()
 }
 
@@ -190,7 +236,7 @@ impl Process {
             if let Some(status) = self.status() {
                 return status;
             }
-            assert!(begun.elapsed() < PATIENCE, "still running:\n{}", self.log());
+            assert!(begun.elapsed() < patience(), "still running:\n{}", self.log());
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -200,7 +246,7 @@ impl Process {
         let begun = Instant::now();
         while !self.log().contains(words) {
             assert!(self.status().is_none() || self.log().contains(words), "ended without {words:?}:\n{}", self.log());
-            assert!(begun.elapsed() < PATIENCE, "never said {words:?}:\n{}", self.log());
+            assert!(begun.elapsed() < patience(), "never said {words:?}:\n{}", self.log());
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -248,6 +294,10 @@ fn toml(ground: &Ground) -> String {
         let changed = values.iter().filter(|(key, value)| **value != defaults[section][*key] && !value.is_object());
         toml += &format!("[{section}]\n");
         changed.for_each(|(key, value)| toml += &format!("{key} = {value}\n"));
+    }
+    toml += "[milter.actions]\n";
+    for (label, action) in settings["milter"]["actions"].as_object().unwrap() {
+        toml += &format!("{label:?} = {action}\n");
     }
     toml += "[kafka.properties]\n";
     for (name, value) in &ground.settings.kafka.properties {

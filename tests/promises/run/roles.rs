@@ -3,7 +3,7 @@
 use super::oracle::{entries, naive};
 use super::{Process, audited, drain, inputs, judged, records, scaled, verdicts};
 use crate::bus::Ground;
-use seamripper::bus::Outgoing;
+use seamripper::bus::{Outgoing, Partition};
 use seamripper::pipeline::run::journal::What;
 use std::time::Duration;
 
@@ -77,4 +77,59 @@ pub(super) fn roles_can_change_over(ground: &Ground) {
     drain(ground);
     assert_eq!(super::n_judged(&verdicts(&*bus, ground)), 3 * n);
     audited(ground, 3 * n);
+}
+
+/// A signer's commit is said to have failed when it has not: what was being signed meanwhile is not published twice, nor are
+/// its dead letters.
+pub(super) fn a_doubted_commit_of_a_signer_repeats_nothing(ground: &Ground) {
+    let bus = ground.prepared();
+    let mut feeder = bus.feeder().unwrap();
+    let n = 300;
+    let poison = |n: usize| Outgoing {
+        key: Some(n.to_string().into_bytes()),
+        value: Some(b"{".to_vec()),
+        ..Outgoing::to(ground.settings.topics.pages.as_str())
+    };
+    for (number, some) in inputs(ground, 37, n).chunks(10).enumerate() {
+        feeder.append(some.iter().cloned().chain([poison(number)]).collect()).unwrap();
+    }
+    for doubted in ["commit_doubted:2", "commit_doubted:3"] {
+        let mut signer = Process::start(ground, &[&SIGNER[..], &["--until-idle", "3"]].concat(), Some(doubted));
+        assert!(signer.ended().success(), "{}", signer.log());
+    }
+    let mut signed: Vec<(Vec<u8>, Vec<u8>)> = records(&*bus, &ground.settings.topics.signed)
+        .iter()
+        .map(|record| (record.key.clone().unwrap(), record.header("offset").unwrap().to_vec()))
+        .collect();
+    signed.sort();
+    signed.dedup();
+    assert_eq!(records(&*bus, &ground.settings.topics.signed).len(), n + 30);
+    assert_eq!(signed.len(), n + 30);
+    let letters = records(&*bus, &ground.settings.topics.dead_letters);
+    assert_eq!(letters.len(), 30, "each once");
+}
+
+/// What was deleted before a signer had it is said, and passed over only when that is accepted.
+pub(super) fn signers_say_what_is_lost(ground: &Ground) {
+    let bus = ground.prepared();
+    let mut feeder = bus.feeder().unwrap();
+    let sign = |more: &[&str]| Process::start(ground, &[&SIGNER[..], &["--until-idle", "3"], more].concat(), None);
+    feeder.append(inputs(ground, 38, 100)).unwrap();
+    assert!(sign(&[]).ended().success());
+    feeder.append(inputs(ground, 39, 100)).unwrap();
+    let topic = ground.settings.topics.emails.as_str();
+    for number in 0..bus.n_partitions(topic).unwrap() {
+        let partition = Partition::new(topic, number);
+        bus.trim(&partition, bus.extent(&partition).unwrap().end).unwrap();
+    }
+    let mut refused = sign(&[]);
+    assert_eq!(refused.ended().code(), Some(1), "{}", refused.log());
+    let log = refused.log();
+    assert!(log.contains("records were deleted before they were read") && log.contains("--accept-loss"), "{log}");
+    feeder.append(inputs(ground, 40, 100)).unwrap();
+    let mut accepted = sign(&["--accept-loss"]);
+    assert!(accepted.ended().success(), "{}", accepted.log());
+    assert!(accepted.log().contains("LOSS ACCEPTED"), "{}", accepted.log());
+    let n = records(&*bus, &ground.settings.topics.signed).len();
+    assert!(n > 200 && n < 300, "the mails of the second lot are gone: {n}");
 }

@@ -92,3 +92,72 @@ pub(super) fn names_that_change_are_noticed(ground: &Ground) {
     drain(&pages);
     audited(&pages, 120);
 }
+
+/// The secret changes, which begins an empty store, and then the old one comes back: it is said what is wrong, at once.
+pub(super) fn an_old_secret_is_refused_by_name(ground: &Ground) {
+    let bus = ground.prepared();
+    let mut feeder = bus.feeder().unwrap();
+    let run = |secret: &str, more: &[&str]| {
+        let mut command = command(ground, &[&["run", "--until-idle", "1"], more].concat(), None);
+        command.env("SEAMRIPPER_SECRET", secret);
+        Process::begin(command, ground)
+    };
+    feeder.append(inputs(ground, 83, 60)).unwrap();
+    assert!(run("old", &[]).ended().success());
+    let mut refused = run("new", &[]);
+    assert_eq!(refused.ended().code(), Some(1), "{}", refused.log());
+    assert!(refused.log().contains("it was made with another `secret` or other lexicons"), "{}", refused.log());
+    let mut accepted = run("new", &["--accept-loss"]);
+    assert!(accepted.ended().success(), "{}", accepted.log());
+    let mut refused = run("old", &[]);
+    assert_eq!(refused.ended().code(), Some(1), "{}", refused.log());
+    let log = refused.log();
+    assert!(log.contains("begins an epoch that cannot be followed (--accept-loss"), "{log}");
+    assert!(log.contains("it was made with another `secret` or other lexicons"), "{log}");
+    feeder.append(inputs(ground, 84, 60)).unwrap();
+    let mut accepted = run("old", &["--accept-loss"]);
+    assert!(accepted.ended().success(), "{}", accepted.log());
+    assert_eq!(n_judged(&verdicts(&*bus, ground)), 120);
+}
+
+/// A lexicon of the user's own is changed and then gone: what was judged with it can still be followed.
+pub(super) fn a_lexicon_that_is_gone_is_still_there(ground: &Ground) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("own.lexicon");
+    let build = |first: u64| {
+        let text = folder.path().join("text");
+        std::fs::create_dir_all(&text).unwrap();
+        for number in 0..40 {
+            std::fs::write(text.join(format!("{number}.html")), crate::made::page_of_its_own(first + number)).unwrap();
+        }
+        let built = std::process::Command::new(env!("CARGO_BIN_EXE_seamripper"))
+            .args(["lexicon", "build", "--df-min", "1", "-o"])
+            .args([&file, &text])
+            .output()
+            .unwrap();
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    };
+    build(0);
+    let changed = |lexicon: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut changed = Ground { settings: ground.settings.clone(), silence: ground.silence, folder };
+        changed.settings.imatch.page_lexicon = lexicon.to_owned();
+        changed
+    };
+    let own = changed(file.to_str().unwrap());
+    let bus = own.prepared();
+    let mut feeder = bus.feeder().unwrap();
+    feeder.append(inputs(&own, 85, 100)).unwrap();
+    // Without its last snapshot a run has to follow.
+    let mut killed = Process::start(&own, &["run"], None);
+    super::judged(&*bus, &own, 100);
+    killed.kill();
+    build(1000);
+    let built_in = changed("english-web");
+    let mut refused = Process::start(&built_in, &["run", "--until-idle", "1"], None);
+    assert_eq!(refused.ended().code(), Some(1), "{}", refused.log());
+    let said = refused.log();
+    assert!(said.contains("the settings have changed in a way that the store cannot go on under"), "{said}");
+    std::fs::remove_file(&file).unwrap();
+    audited(&built_in, 100);
+}

@@ -1,9 +1,12 @@
 //! What breaks beside the process: folders that cannot be written, states that were damaged or lost.
 
+use super::oracle::entries;
 use super::{Process, audited, drain, inputs, judged, n_judged, records, verdicts};
 use crate::bus::Ground;
 use crate::made::Dice;
 use seamripper::bus::Partition;
+use seamripper::pipeline::run::journal::{Batch, Range, What};
+use seamripper::pipeline::run::outputs::Outlet;
 use std::path::{Path, PathBuf};
 
 fn snapshots(ground: &Ground) -> PathBuf {
@@ -126,4 +129,29 @@ pub(super) fn lost_inputs_are_said_and_accepted_by_name(ground: &Ground) {
     assert!(accepted.log().contains("LOSS ACCEPTED"), "{}", accepted.log());
     let n = n_judged(&verdicts(&*bus, ground));
     assert!(n > 80 && n < 160, "the mails of the second lot were judged, its pages are gone: {n}");
+}
+
+/// Somebody writes into the journal: what does not come out as it says is noticed, and followed no further.
+pub(super) fn a_forged_journal_is_noticed(ground: &Ground) {
+    let bus = ground.prepared();
+    let mut feeder = bus.feeder().unwrap();
+    feeder.append(inputs(ground, 75, 80)).unwrap();
+    drain(ground);
+    let mut forged = entries(ground).pop().unwrap();
+    let places = feeder.append(inputs(ground, 76, 40)).unwrap();
+    let mut batch = Batch { n_verdicts: 40, digest: "0123456789abcdef".into(), ..Batch::default() };
+    for (partition, offset) in places {
+        forged.positions.pass(&partition, offset);
+        batch.ranges.push(Range { partition, from: offset, to: offset });
+    }
+    (forged.number, forged.what) = (forged.number + 1, What::Batch(batch));
+    feeder.append(vec![Outlet::new(&ground.settings).journal(&forged)]).unwrap();
+    let mut refused = Process::start(ground, &["run", "--until-idle", "1"], None);
+    assert_eq!(refused.ended().code(), Some(1), "{}", refused.log());
+    assert!(refused.log().contains("comes out otherwise than it was published"), "{}", refused.log());
+    feeder.append(inputs(ground, 77, 40)).unwrap();
+    let mut accepted = Process::start(ground, &["run", "--until-idle", "1", "--accept-loss"], None);
+    assert!(accepted.ended().success(), "{}", accepted.log());
+    assert!(accepted.log().contains("LOSS ACCEPTED"), "{}", accepted.log());
+    assert_eq!(n_judged(&verdicts(&*bus, ground)), 120, "what is new is judged, and what the forger folded is not");
 }

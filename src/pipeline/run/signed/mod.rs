@@ -11,6 +11,7 @@
 mod packed;
 
 use super::inlet::{Fate, SetAside, Taken, Ways, source};
+use super::marks::Digest;
 use super::scheme::Scheme;
 use crate::bus::{Outgoing, Partition, Record};
 use crate::store::Arrival;
@@ -73,11 +74,11 @@ pub fn outgoing(taken: Taken, under: &str, ways: &Ways) -> (Outgoing, Option<Out
 
 /// What a signer has taken, or a dead letter that says why it cannot be had.
 pub fn taken(record: Record, under: &str, ways: &Ways) -> Taken {
-    let via = Some((record.partition.clone(), record.offset));
+    let (via, digest) = (Some((record.partition.clone(), record.offset)), Digest::of(&record));
     let Some((partition, offset)) = origin(&record, ways) else {
         let fate = refused(&record, ways, "signed", "its headers do not say which record was signed", None);
         let Record { partition, offset, time_ms, .. } = record;
-        return Taken { partition, offset, time_ms, n_bytes: 0, fate, via: None };
+        return Taken { partition, offset, time_ms, n_bytes: 0, digest, fate, via: None };
     };
     let opened = record.value.as_deref().map(postcard::from_bytes::<Letter>);
     let found = String::from_utf8_lossy(record.header("signed-under").unwrap_or_default());
@@ -98,7 +99,7 @@ pub fn taken(record: Record, under: &str, ways: &Ways) -> Taken {
             (time_ms, 0, refused(&record, ways, reason, &detail, id.map(|id| (id, &partition, offset))))
         }
     };
-    Taken { partition, offset, time_ms, n_bytes: n_bytes as usize, fate, via }
+    Taken { partition, offset, time_ms, n_bytes: n_bytes as usize, digest, fate, via }
 }
 
 /// The record of an input that was signed, by the headers.

@@ -1,7 +1,7 @@
 //! Places at which the tests pull the plug. In a release build there are none.
 
 /// Ends the process on the spot if `SEAMRIPPER_FAULT` is `NAME:N` and this is the Nth time that the place `name` is passed.
-pub(super) fn point(name: &str) {
+pub(crate) fn point(name: &str) {
     if is_due(name) {
         std::process::abort();
     }
@@ -9,7 +9,7 @@ pub(super) fn point(name: &str) {
 
 /// Whether something is to fail here: this is the Nth time that the place is passed.
 #[cfg(debug_assertions)]
-pub(super) fn is_due(name: &str) -> bool {
+pub(crate) fn is_due(name: &str) -> bool {
     use std::sync::OnceLock;
     use std::sync::atomic::{AtomicU64, Ordering};
     static WANTED: OnceLock<Option<(String, u64)>> = OnceLock::new();
@@ -23,6 +23,6 @@ pub(super) fn is_due(name: &str) -> bool {
 }
 
 #[cfg(not(debug_assertions))]
-pub(super) fn is_due(_name: &str) -> bool {
+pub(crate) fn is_due(_name: &str) -> bool {
     false
 }
