@@ -157,13 +157,13 @@ const ALL: &[(&str, Form, &str)] = &[
     (HTTP_RATE_LIMITED, Form::Counter, "requests turned away because their address asks too often"),
     (HELD, Form::Gauge, "verdicts and clusters held for those who ask"),
     (HELD_BYTES, Form::Gauge, "bytes of the verdicts held for those who ask, about"),
-    (HELD_GIVEN_WAY, Form::Counter, "verdicts, clusters and addresses held that gave way to newer ones"),
     (MILTER_MAILS, Form::Counter, "mails that the milter was given, by outcome"),
     (MILTER_ACTIONS, Form::Counter, "mails quarantined or rejected"),
     (MILTER_FORGED, Form::Counter, "header fields of ours that came with a mail"),
     (MILTER_SECONDS, Form::Seconds, "how long a complete mail waited"),
     (MILTER_CONNECTIONS, Form::Gauge, "open connections of mail servers"),
     (MILTER_REFUSED, Form::Counter, "connections of mail servers turned away, by reason"),
+    (HELD_GIVEN_WAY, Form::Counter, "verdicts, clusters and addresses held that gave way to newer ones"),
 ];
 
 /// From a loop without work to the longest time-out, in steps of two and two and a half.
