@@ -12,7 +12,6 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
 use metrics::counter;
 use std::sync::Arc;
 use utoipa::OpenApi;
@@ -35,9 +34,9 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(explain::explain))
         .routes(routes!(clusters::clusters))
         .routes(routes!(clusters::cluster))
-        .route("/v1/labels", get(labels::labels).post(labels::put).delete(labels::delist))
         .route("/v1/check", post(check::check))
-        .route("/v1/forget", post(forget::forget))
+        .routes(routes!(labels::labels, labels::put, labels::delist))
+        .routes(routes!(forget::forget))
         .routes(routes!(stats::stats))
         .routes(routes!(snapshot::newest))
 }

@@ -11,6 +11,7 @@ fn a_body_that_is_too_large_is_refused() {
         settings.limits.unpacked_bytes_max = 200_000;
         settings.bus.record_bytes_max = 150_000;
         settings.http.body_bytes_max = 200_000;
+        settings.milter.mail_bytes_max = 100_000;
     });
     served.post("/v1/pages", "text/html", &[], &vec![b'x'; 100_001]).problem(413, "too_large");
     served.post("/v1/pages", "text/html", &[], &vec![b'x'; 200_001]).problem(413, "too_large");
@@ -80,6 +81,7 @@ fn bodies_that_wait_are_bounded_together() {
         settings.limits.unpacked_bytes_max = 100_000;
         settings.bus.record_bytes_max = 100_000;
         settings.http.body_bytes_max = 400_000;
+        settings.milter.mail_bytes_max = 100_000;
         settings.http.waiting_bytes_max = 400_000;
     });
     let mut first = served.connected();
