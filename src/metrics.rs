@@ -52,6 +52,13 @@ pub const STORE_DOCUMENTS: &str = "seamripper_store_documents";
 /// Groups of copies that the store holds.
 pub const STORE_GROUPS: &str = "seamripper_store_groups";
 
+/// Seconds of the store's clock until the present settings take over from the former ones, which run beside them; 0 otherwise.
+pub const SUCCESSION_LEFT: &str = "seamripper_succession_left_seconds";
+/// Groups and clusters of which it is known whose places they took at a succession.
+pub const HEIRS: &str = "seamripper_heirs";
+/// Those for which there was no room.
+pub const HEIRS_DROPPED: &str = "seamripper_heirs_dropped_total";
+
 /// Seconds since the newest snapshot was put in place.
 pub const SNAPSHOT_AGE: &str = "seamripper_snapshot_age_seconds";
 /// What writing a snapshot took.
@@ -84,11 +91,13 @@ pub const FEED_REJECTED: &str = "seamripper_feed_rejected_total";
 /// Streams of verdicts that are open.
 pub const HTTP_STREAMS: &str = "seamripper_http_verdict_streams";
 
+/// Requests that were turned away because their address asks too often.
+pub const HTTP_RATE_LIMITED: &str = "seamripper_http_rate_limited_total";
 /// Verdicts and clusters that are held for those who ask: label `what`.
 pub const HELD: &str = "seamripper_http_held";
 /// What the held verdicts take in memory, about.
 pub const HELD_BYTES: &str = "seamripper_http_held_bytes";
-/// Verdicts and clusters that gave way to newer ones: label `what`.
+/// Verdicts, clusters and addresses that gave way to newer ones: label `what`.
 pub const HELD_GIVEN_WAY: &str = "seamripper_http_held_given_way_total";
 /// Mails that a milter was given: label `outcome`, `checked` or why not.
 pub const MILTER_MAILS: &str = "seamripper_milter_mails_total";
@@ -102,6 +111,16 @@ pub const MILTER_SECONDS: &str = "seamripper_milter_seconds";
 pub const MILTER_CONNECTIONS: &str = "seamripper_milter_connections";
 /// Connections that were turned away, or ended for what they sent or did not: label `reason`.
 pub const MILTER_REFUSED: &str = "seamripper_milter_connections_refused_total";
+
+/// Checks: labels `learn` and `outcome` (`judged`, `insufficient`, `rejected`, `accepted` where a document was appended and not judged in
+/// time, `none`).
+pub const CHECKS: &str = "seamripper_checks_total";
+/// From when a check was asked until it was answered: label `learn`.
+pub const CHECK_SECONDS: &str = "seamripper_check_seconds";
+/// Checks that were turned away: label `reason`.
+pub const CHECKS_TURNED_AWAY: &str = "seamripper_checks_turned_away_total";
+/// Checks that wait for their answers: label `learn`.
+pub const CHECKS_WAITING: &str = "seamripper_checks_waiting";
 
 /// What a metric counts, and how.
 enum Form {
@@ -133,6 +152,13 @@ const ALL: &[(&str, Form, &str)] = &[
     (EVICTIONS, Form::Counter, "entries that gave way to new ones, by table"),
     (STORE_DOCUMENTS, Form::Gauge, "documents that the store holds"),
     (STORE_GROUPS, Form::Gauge, "groups of copies that the store holds"),
+    (
+        SUCCESSION_LEFT,
+        Form::Gauge,
+        "seconds of the store's clock until the present settings take over from the former ones beside them",
+    ),
+    (HEIRS, Form::Gauge, "groups and clusters of which it is known whose places they took at a succession"),
+    (HEIRS_DROPPED, Form::Counter, "groups and clusters for which that could not be kept"),
     (SNAPSHOT_AGE, Form::Gauge, "seconds since the newest snapshot was put in place"),
     (SNAPSHOT_SECONDS, Form::Seconds, "writing a snapshot"),
     (SNAPSHOT_BYTES, Form::Gauge, "bytes of the newest snapshot"),
@@ -151,16 +177,21 @@ const ALL: &[(&str, Form, &str)] = &[
     (HTTP_ACCEPTED, Form::Counter, "documents that came over HTTP and are durable"),
     (HTTP_REPEATED, Form::Counter, "documents that came over HTTP again"),
     (FEED_REJECTED, Form::Counter, "requests turned away, by reason"),
+    (CHECKS, Form::Counter, "checks, by what came of them"),
+    (CHECK_SECONDS, Form::Seconds, "from when a check was asked until it was answered"),
+    (CHECKS_TURNED_AWAY, Form::Counter, "checks turned away, by reason"),
+    (CHECKS_WAITING, Form::Gauge, "checks that wait for their answers"),
     (HTTP_STREAMS, Form::Gauge, "open streams of verdicts"),
+    (HTTP_RATE_LIMITED, Form::Counter, "requests turned away because their address asks too often"),
     (HELD, Form::Gauge, "verdicts and clusters held for those who ask"),
     (HELD_BYTES, Form::Gauge, "bytes of the verdicts held for those who ask, about"),
-    (HELD_GIVEN_WAY, Form::Counter, "verdicts and clusters held that gave way to newer ones"),
     (MILTER_MAILS, Form::Counter, "mails that the milter was given, by outcome"),
     (MILTER_ACTIONS, Form::Counter, "mails quarantined or rejected"),
     (MILTER_FORGED, Form::Counter, "header fields of ours that came with a mail"),
     (MILTER_SECONDS, Form::Seconds, "how long a complete mail waited"),
     (MILTER_CONNECTIONS, Form::Gauge, "open connections of mail servers"),
     (MILTER_REFUSED, Form::Counter, "connections of mail servers turned away, by reason"),
+    (HELD_GIVEN_WAY, Form::Counter, "verdicts, clusters and addresses held that gave way to newer ones"),
 ];
 
 /// From a loop without work to the longest time-out, in steps of two and two and a half.

@@ -5,14 +5,11 @@ pub(super) mod passages;
 
 use super::report::{Form, n_columns, plain, print_json, print_report};
 use super::{Arguments, Common, Ending};
-use crate::config::Settings;
 use crate::corpus::{self, Entry};
-use crate::document::{Document, Kind, Reader, Span, Truncation};
-use crate::pipeline::lexicon;
-use crate::signature::keyed::Keys;
-use crate::signature::{Outcome, Signatures, Signer};
-use crate::text::{Cutter, Text};
-use crate::verdict::comparison::{Comparison, Side};
+use crate::document::{Kind, Span, Truncation};
+use crate::pipeline::{Made, Steps, lexicon};
+use crate::signature::Outcome;
+use crate::verdict::comparison::Comparison;
 use anyhow::Context;
 use clap::CommandFactory;
 use clap::error::ErrorKind;
@@ -65,16 +62,18 @@ pub fn run(arguments: CompareArguments, common: &Common) -> anyhow::Result<Endin
         Arguments::command().error(ErrorKind::ValueValidation, twice).exit();
     }
     let settings = common.settings()?;
-    let mut maker = Maker::new(&settings)?;
+    let mut steps = Steps::new(&settings, lexicon::load(&settings)?);
     let options = corpus::Options { form: arguments.form_of_files, ..corpus::Options::default() };
     let mut signed = |spec: &str, url: &Option<String>| {
         let mut entry = corpus::one(spec, &options, &settings.limits)?;
         let known = &mut entry.record.carrier.url;
         *known = known.take().or_else(|| url.clone());
-        maker.signed(entry)
+        let Entry { place, record } = entry;
+        let made = steps.sign(&record).with_context(|| place.clone())?.kept();
+        anyhow::Ok(Signed { place, made })
     };
     let (a, b) = (signed(&arguments.a, &arguments.a_url)?, signed(&arguments.b, &arguments.b_url)?);
-    let comparison = Comparison::of(a.side(), b.side(), &settings);
+    let comparison = Comparison::of(a.made.side(), b.made.side(), &settings);
     if arguments.form.is_report() {
         print_report(&report(&a, &b, &comparison, arguments.passages, n_columns()))?;
     } else {
@@ -83,47 +82,15 @@ pub fn run(arguments: CompareArguments, common: &Common) -> anyhow::Result<Endin
     Ok(Ending::Good)
 }
 
-/// Reads, cuts and signs.
-pub(super) struct Maker {
-    reader: Reader,
-    cutter: Cutter,
-    signer: Signer,
-}
-
-impl Maker {
-    pub(super) fn new(settings: &Settings) -> anyhow::Result<Self> {
-        let keys = Keys::derive(settings.secret.reveal());
-        Ok(Self {
-            reader: Reader::new(settings.limits.clone(), keys),
-            cutter: Cutter::new(settings, keys),
-            signer: Signer::new(settings, lexicon::load(settings)?),
-        })
-    }
-
-    pub(super) fn signed(&mut self, entry: Entry) -> anyhow::Result<Signed> {
-        let Entry { place, record } = entry;
-        let document = self.reader.read(&record).with_context(|| place.clone())?;
-        let text = self.cutter.cut(document);
-        let signatures = self.signer.sign(document, text);
-        Ok(Signed { place, document: document.clone(), text: text.clone(), signatures })
-    }
-}
-
-/// A document with all that was made of it.
-pub(super) struct Signed {
-    pub(super) place: String,
-    pub(super) document: Document,
-    pub(super) text: Text,
-    pub(super) signatures: Signatures,
+/// A document with all that was made of it, and where it was.
+struct Signed {
+    place: String,
+    made: Made,
 }
 
 impl Signed {
-    pub(super) fn side(&self) -> Side<'_> {
-        Side { document: &self.document, text: &self.text, signatures: &self.signatures }
-    }
-
     fn kind_name(&self) -> &'static str {
-        match self.document.kind {
+        match self.made.document.kind {
             Kind::Page => "page",
             Kind::Email => "mail",
         }
@@ -134,16 +101,17 @@ impl Signed {
 fn report(a: &Signed, b: &Signed, comparison: &Comparison, n_passages: usize, n_columns: usize) -> String {
     let mut report = String::new();
     for (letter, side) in [('A', a), ('B', b)] {
-        let name = plain(side.document.identity.url.as_deref().unwrap_or(&side.place));
-        let title = plain(side.document.title.trim());
-        let units = if side.text.is_unspaced() { "characters" } else { "words" };
-        let n_units = side.text.words.len();
+        let Made { document, text, .. } = &side.made;
+        let name = plain(document.identity.url.as_deref().unwrap_or(&side.place));
+        let title = plain(document.title.trim());
+        let units = if text.is_unspaced() { "characters" } else { "words" };
+        let n_units = text.words.len();
         report.push_str(&format!("{letter}  {name}  ({}, {n_units} {units})  {title}\n", side.kind_name()));
     }
     let (bold, reset) = (anstyle::Style::new().bold().render(), anstyle::Reset.render());
     report.push_str(&format!("\n{bold}{}{reset}\n", figures::verdict(comparison)));
     figures::write(comparison, n_columns, &mut report);
-    passages::write(a, b, comparison, n_passages, n_columns, &mut report);
+    passages::write(&a.made, &b.made, comparison, n_passages, n_columns, &mut report);
     report
 }
 
@@ -190,9 +158,9 @@ struct Shown<'a> {
 impl<'a> Answer<'a> {
     fn of(a: &'a Signed, b: &'a Signed, comparison: &'a Comparison) -> Self {
         let shown = comparison.shared.passages.iter().map(|passage| {
-            let span = passage.this_span(&a.text.words);
-            let text = &a.document.text[span.range()];
-            Shown { n_units: passage.n_units, a: span, b: passage.that_span(&b.text.words), text }
+            let span = passage.this_span(&a.made.text.words);
+            let text = &a.made.document.text[span.range()];
+            Shown { n_units: passage.n_units, a: span, b: passage.that_span(&b.made.text.words), text }
         });
         Self {
             schema: SCHEMA,
@@ -211,18 +179,19 @@ impl<'a> Answer<'a> {
 
 impl<'a> About<'a> {
     fn of(side: &'a Signed) -> Self {
-        let (identity, signatures) = (&side.document.identity, &side.signatures);
+        let Made { document, signatures, .. } = &side.made;
+        let identity = &document.identity;
         Self {
             place: &side.place,
             id: &identity.id,
-            kind: side.document.kind,
+            kind: document.kind,
             url: identity.url.as_deref(),
             domain: identity.domain.as_deref(),
-            title: &side.document.title,
+            title: &document.title,
             outcome: signatures.outcome,
             n_words: signatures.n_words,
             n_core_words: signatures.n_core_words,
-            truncated: &side.document.reading.truncated,
+            truncated: &document.reading.truncated,
         }
     }
 }

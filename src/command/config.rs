@@ -47,6 +47,9 @@ pub fn run(arguments: ConfigArguments, common: &Common) -> anyhow::Result<Ending
         }
         Action::Check { form } => {
             pipeline::lexicon::load(&settings)?;
+            if let Some(former) = &settings.former {
+                pipeline::lexicon::load(former).map_err(|problems| anyhow::Error::new(problems).context("previous"))?;
+            }
             if !common.quiet {
                 output::tell(format_args!("the settings are good"));
                 let planned = Planned::of(&settings);
@@ -70,6 +73,9 @@ struct Planned {
     names_bytes_max: usize,
     id_bytes_max: usize,
     url_bytes_max: usize,
+    /// Both stores, while the one of the former settings runs beside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_with_previous: Option<usize>,
 }
 
 #[derive(Serialize)]
@@ -89,11 +95,13 @@ impl Planned {
             names_bytes_max: plan.cells,
             id_bytes_max: ID_BYTES_MAX,
             url_bytes_max: settings.store.url_bytes_max,
+            memory_with_previous: settings.former.as_ref().map(|former| plan.memory + former.store.memory),
         }
     }
 
     fn lines(&self) -> String {
-        let Self { memory, tables, prototypes_max, leaders_max, names_bytes_max, id_bytes_max, url_bytes_max } = self;
+        let Self { memory, tables, prototypes_max, leaders_max, names_bytes_max, .. } = self;
+        let Self { id_bytes_max, url_bytes_max, memory_with_previous, .. } = self;
         let mut lines = format!("store.memory = {memory} bytes, divided at start:\n");
         for Table { name, bytes } in tables {
             lines += &format!("  {name:<28}{bytes:>14}{:>7.1} %\n", 100.0 * *bytes as f64 / *memory as f64);
@@ -105,6 +113,9 @@ impl Planned {
             "stored ids ({id_bytes_max} bytes each at most) and urls ({url_bytes_max}) never take more than \
              {names_bytes_max} bytes together\n"
         );
+        if let Some(both) = memory_with_previous {
+            lines += &format!("while the store of `previous` runs beside, both take {both} bytes\n");
+        }
         lines
     }
 }

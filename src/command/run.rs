@@ -5,6 +5,7 @@ use super::{Common, Ending};
 use crate::bus::{self, Bus, BusError};
 use crate::config::Settings;
 use crate::http::{Http, Phase, Role, State};
+use crate::pipeline::checks::Checks;
 use crate::pipeline::directory::Directory;
 use crate::pipeline::run::signer::Signer;
 use crate::pipeline::run::{Instance, Options};
@@ -66,7 +67,7 @@ pub fn run(arguments: RunArguments, common: &Common) -> anyhow::Result<Ending> {
         RoleArgument::Sign => Role::Sign,
         RoleArgument::Store => Role::Store,
     };
-    let state = Arc::new(State::with(role, Directory::new(&settings.http)));
+    let state = Arc::new(State::with(role, Directory::new(&settings.http), Checks::new(&settings.check)));
     let Some(bus) = opened(&settings, &stopping)? else { return Ok(Ending::Good) };
     let RunArguments { accept_loss, store: first_store, until_idle: ends_when_idle, .. } = arguments;
     let options = Options { accept_loss, first_store, ends_when_idle };
@@ -88,6 +89,8 @@ pub fn run(arguments: RunArguments, common: &Common) -> anyhow::Result<Ending> {
     if ended.is_err() {
         state.set_phase(Phase::Failed);
     }
+    state.checks().turn_away();
+    state.checks().waiters.close();
     if let Some(http) = http {
         http.stop(Duration::from_millis(settings.bus.stop_timeout_ms / 4));
     }

@@ -24,8 +24,12 @@ const LEADERS_CEILING: usize = 8;
 const COPIES_CEILING: usize = 63;
 /// More bytes on their way to a bus than fit into memory help nobody.
 const WAITING_CEILING: usize = 1 << 40;
+/// Places in the queues of checks are made at the start.
+const CHECKS_CEILING: usize = 1 << 20;
 /// There are no more ports.
 const CONNECTIONS_CEILING: usize = 65536;
+/// Each is two ids of 2 KiB at most, and every snapshot begins with them.
+const HEIRS_CEILING: usize = 1_000_000;
 /// More partitions than this are a mistyped number.
 const PARTITIONS_MAX: i32 = 10_000;
 /// More threads than this help nobody, and the memory for them may not be there.
@@ -177,7 +181,7 @@ fn milter_problems(settings: &Settings, problems: &mut Vec<String>) {
 
 /// What is wrong with the settings of `run`.
 fn run_problems(settings: &Settings, problems: &mut Vec<String>) {
-    let Settings { limits, bus, topics, batch, snapshot, http, kafka, .. } = settings;
+    let Settings { limits, bus, topics, batch, snapshot, http, check, kafka, .. } = settings;
     let mut refuse = |wrong: bool, problem: String| {
         if wrong {
             problems.push(problem);
@@ -219,7 +223,36 @@ fn run_problems(settings: &Settings, problems: &mut Vec<String>) {
         http.connections_max > CONNECTIONS_CEILING,
         format!("http.connections_max ({}) must be at most {CONNECTIONS_CEILING}", http.connections_max),
     );
+    refuse(
+        http.rate_per_s > 0 && http.rate_burst == 0,
+        format!("http.rate_burst (0) must be at least 1 where http.rate_per_s ({}) is not 0", http.rate_per_s),
+    );
     refuse(http.timeout_ms == 0, "http.timeout_ms (0) must be at least 1".into());
+    refuse(
+        !(1..=check.timeout_max_ms).contains(&check.timeout_ms),
+        format!(
+            "check.timeout_ms ({}) must lie in 1 to check.timeout_max_ms ({})",
+            check.timeout_ms, check.timeout_max_ms
+        ),
+    );
+    refuse(
+        check.queue_bytes_max < http.body_bytes_max,
+        format!(
+            "check.queue_bytes_max ({}) must not be below http.body_bytes_max ({})",
+            check.queue_bytes_max, http.body_bytes_max
+        ),
+    );
+    refuse(
+        check.queue_bytes_max > WAITING_CEILING,
+        format!("check.queue_bytes_max ({}) must be at most {WAITING_CEILING}", check.queue_bytes_max),
+    );
+    for (key, value) in [("check.queue_max", check.queue_max.get()), ("check.waiters_max", check.waiters_max.get())] {
+        refuse(value > CHECKS_CEILING, format!("{key} ({value}) must be at most {CHECKS_CEILING}"));
+    }
+    refuse(
+        check.threads > THREADS_CEILING,
+        format!("check.threads ({}) must be at most {THREADS_CEILING}", check.threads),
+    );
     for (key, value) in
         [("kafka.fetch_bytes_max", kafka.fetch_bytes_max), ("kafka.send_bytes_max", kafka.send_bytes_max)]
     {
@@ -237,6 +270,11 @@ fn run_problems(settings: &Settings, problems: &mut Vec<String>) {
         ),
     );
     refuse(bus.store.is_empty(), "bus.store must not be empty".into());
+    refuse(settings.succession.hours == 0, "succession.hours (0) must be at least 1".into());
+    refuse(
+        settings.succession.heirs_max > HEIRS_CEILING,
+        format!("succession.heirs_max ({}) must be at most {HEIRS_CEILING}", settings.succession.heirs_max),
+    );
     refuse(bus.lease_ms < 500, format!("bus.lease_ms ({}) must be at least 500", bus.lease_ms));
     for (key, value) in [("batch.wait_ms", batch.wait_ms), ("batch.kafka_wait_ms", batch.kafka_wait_ms)] {
         refuse(
@@ -409,7 +447,7 @@ mod tests {
     #[test]
     fn each_problem_is_named_with_its_values() {
         type Change = fn(&mut Settings);
-        let table: [(Change, &str); 21] = [
+        let table: [(Change, &str); 22] = [
             (|s| s.store.memory = 1000, "store.memory (1000) must be at least 1048576"),
             (
                 |s| s.store.memory = 4 << 20,
@@ -443,6 +481,7 @@ mod tests {
             (|s| s.milter.timeout_ms = 300_000, "milter.timeout_ms (300000) must be at most 240000"),
             (|s| s.milter.mail_bytes_max = 1 << 26, "milter.mail_bytes_max (67108864) must not be above"),
             (|s| s.milter.waiting_bytes_max = 1, "milter.waiting_bytes_max (1) must not be below"),
+            (|s| s.http.rate_burst = 0, "http.rate_burst (0) must be at least 1 where http.rate_per_s (2000) is not 0"),
         ];
         for (change, expected) in table {
             let mut settings = Settings::default();

@@ -5,6 +5,7 @@ use config::{Config, ConfigError, FileFormat};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 use toml::{Table, Value};
 
 /// Variables with our prefix that are no settings.
@@ -38,6 +39,25 @@ pub(super) struct Change {
 pub(super) fn load(file: Option<&Path>, environment: &[(String, String)]) -> Result<Settings, Problems> {
     let mut problems = Vec::new();
     let changes = changes(file, environment, &mut problems);
+    let mut settings = checked(&changes, problems)?;
+    if !settings.previous.is_empty() {
+        settings.former = Some(Arc::new(former(Path::new(&settings.previous))?));
+    }
+    Ok(settings)
+}
+
+/// The settings that were in force before: what is in the environment is of the present ones.
+fn former(path: &Path) -> Result<Settings, Problems> {
+    let mut problems = Vec::new();
+    let mut changes = changes(Some(path), &[], &mut problems);
+    // Those before them are of no interest, and might not be there any more.
+    changes.retain(|change| change.key != "previous");
+    let told = |Problems(problems)| Problems(problems.iter().map(|problem| format!("previous: {problem}")).collect());
+    checked(&changes, problems).map_err(told)
+}
+
+/// The defaults with `changes`, if nothing is wrong with them and there were no `problems` before.
+fn checked(changes: &[Change], mut problems: Vec<String>) -> Result<Settings, Problems> {
     // A change that fails alone is refused by name; the others are then judged together.
     let accepted: Vec<&Change> = changes
         .iter()
@@ -50,13 +70,15 @@ pub(super) fn load(file: Option<&Path>, environment: &[(String, String)]) -> Res
         })
         .collect();
     match with(&accepted) {
-        Ok(settings) => problems.extend(check::problems(&settings)),
-        Err(error) => problems.push(error.to_string()),
+        Ok(settings) => {
+            problems.extend(check::problems(&settings));
+            if problems.is_empty() { Ok(settings) } else { Err(Problems(problems)) }
+        }
+        Err(error) => {
+            problems.push(error.to_string());
+            Err(Problems(problems))
+        }
     }
-    if problems.is_empty() {
-        return with(&accepted).map_err(|error| Problems(vec![error.to_string()]));
-    }
-    Err(Problems(problems))
 }
 
 /// The changes that `file` and `environment` ask for, in that order, those of keys that exist.
@@ -312,6 +334,23 @@ mod tests {
     fn a_section_in_place_of_a_key_is_refused() {
         assert!(loaded("[secret]\nx = 1\n", &[]).is_err());
         assert!(loaded("limits = 1\n", &[]).is_err());
+    }
+
+    #[test]
+    fn the_former_settings_are_those_of_their_file_alone() {
+        let previous = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(previous.path(), "secret = \"old\"\nprevious = \"older\"\n[imatch]\ncopies = 5\n").unwrap();
+        let file = format!("previous = {:?}\n[text]\nterms_min = 6\n", previous.path());
+        let settings = loaded(&file, &[("SEAMRIPPER_SECRET", "new"), ("SEAMRIPPER_IMATCH__COPIES", "7")]).unwrap();
+        let former = settings.former.as_ref().unwrap();
+        assert_eq!((settings.secret.reveal(), settings.imatch.copies, settings.text.terms_min), ("new", 7, 6));
+        assert_eq!((former.secret.reveal(), former.imatch.copies, former.text.terms_min), ("old", 5, 5));
+        assert!(former.former.is_none() && !format!("{settings:?}").contains("old\""));
+        std::fs::write(previous.path(), "secret = \"\"\n").unwrap();
+        let problems = loaded(&file, &[]).unwrap_err().0;
+        assert_eq!(problems, ["previous: secret must not be empty"]);
+        let problems = loaded("previous = \"/no/such/file.toml\"", &[]).unwrap_err().0;
+        assert!(problems[0].starts_with("previous: cannot read the configuration /no/such/file.toml"), "{problems:?}");
     }
 
     #[test]

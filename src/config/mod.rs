@@ -12,12 +12,14 @@ mod run;
 
 pub use milter::{Action, Listen, MilterSettings, Server, SocketMode};
 pub use run::{
-    BatchSettings, BusKind, BusSettings, HttpSettings, InputForm, KafkaSettings, Mode, SnapshotSettings, TopicSettings,
+    BatchSettings, BusKind, BusSettings, CheckSettings, HttpSettings, InputForm, KafkaSettings, Mode, SnapshotSettings,
+    SuccessionSettings, TopicSettings,
 };
 
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The manual: every key with its default and its reason.
 pub const DEFAULT: &str = include_str!("default.toml");
@@ -28,6 +30,11 @@ pub const DEFAULT: &str = include_str!("default.toml");
 pub struct Settings {
     /// Keys every hash.
     pub secret: Secret,
+    /// The file with the settings that were in force before; empty for none.
+    pub previous: String,
+    /// What it holds.
+    #[serde(skip)]
+    pub former: Option<Arc<Settings>>,
     /// Whether verdicts are to be acted on.
     pub mode: Mode,
     /// What is too much.
@@ -54,6 +61,8 @@ pub struct Settings {
     pub template: TemplateSettings,
     /// Verdicts that are looked at again.
     pub revisions: RevisionSettings,
+    /// How one scheme follows another.
+    pub succession: SuccessionSettings,
     /// Which bus `run` is on.
     pub bus: BusSettings,
     /// Its topics.
@@ -64,6 +73,8 @@ pub struct Settings {
     pub snapshot: SnapshotSettings,
     /// The HTTP side.
     pub http: HttpSettings,
+    /// Who asks about single documents.
+    pub check: CheckSettings,
     /// How mail servers are served.
     pub milter: MilterSettings,
     /// How Kafka is talked to.

@@ -9,6 +9,15 @@ use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+/// How one scheme follows another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml explains every key, once")]
+pub struct SuccessionSettings {
+    pub hours: u64,
+    pub heirs_max: usize,
+}
+
 /// Whether verdicts are to be acted on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -118,9 +127,25 @@ pub struct HttpSettings {
     pub streams_max: usize,
     pub repeats_held_max: usize,
     pub labels_bytes_max: usize,
+    pub rate_per_s: u32,
+    pub rate_burst: u32,
+    pub rate_clients_max: usize,
     pub verdicts_held_max: usize,
     pub verdicts_held_bytes_max: usize,
     pub clusters_held_max: usize,
+}
+
+/// Who asks about single documents.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml explains every key, once")]
+pub struct CheckSettings {
+    pub threads: usize,
+    pub queue_max: NonZeroUsize,
+    pub queue_bytes_max: usize,
+    pub waiters_max: NonZeroUsize,
+    pub timeout_ms: u64,
+    pub timeout_max_ms: u64,
 }
 
 /// How Kafka is talked to.

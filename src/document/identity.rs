@@ -37,10 +37,6 @@ pub struct Identity {
 ///
 /// The domain of a mail is its sender's, and comes from its headers later.
 pub fn of(kind: Kind, carrier: &Carrier, body: &[u8], id_key: u64) -> Identity {
-    let prefix = match kind {
-        Kind::Page => "p",
-        Kind::Email => "m",
-    };
     let written = carrier.url.as_deref().map(str::trim).filter(|url| kind == Kind::Page && !url.is_empty());
     let url = written.and_then(links::normalised);
     let domain = url.as_deref().and_then(links::host).and_then(registered_domain).map(str::to_owned);
@@ -48,12 +44,26 @@ pub fn of(kind: Kind, carrier: &Carrier, body: &[u8], id_key: u64) -> Identity {
     // A URL too long to be followed still tells one page from another.
     let named = named.or(written.filter(|url| url.len() > ID_BYTES_MAX));
     let id = match named {
-        Some(id) if id.len() <= ID_BYTES_MAX => id.to_owned(),
-        // Another seed than a body's: an id that is somebody's body makes no two documents one.
-        Some(id) => format!("{prefix}-{:032x}", xxh3_128_with_seed(id.as_bytes(), !id_key)),
-        None => format!("{prefix}-{:032x}", xxh3_128_with_seed(body, id_key)),
+        Some(id) => bounded(kind, id, id_key),
+        None => format!("{}-{:032x}", prefix(kind), xxh3_128_with_seed(body, id_key)),
     };
     Identity { id, url, domain, canonical: None, ip: carrier.ip }
+}
+
+/// The id itself, or of one that is too long a keyed digest.
+pub fn bounded(kind: Kind, id: &str, id_key: u64) -> String {
+    if id.len() <= ID_BYTES_MAX {
+        return id.to_owned();
+    }
+    // Another seed than a body's: an id that is somebody's body makes no two documents one.
+    format!("{}-{:032x}", prefix(kind), xxh3_128_with_seed(id.as_bytes(), !id_key))
+}
+
+fn prefix(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Page => "p",
+        Kind::Email => "m",
+    }
 }
 
 /// The registered domain (public suffix list) of a host name in lower case, as normalised URLs have it; `None` for an

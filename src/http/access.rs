@@ -6,15 +6,19 @@
 //! - Without the token nothing is written, and no snapshot given. (`tests/promises/http/access.rs`)
 //! - A web page that has this machine's name point to itself reads nothing. (`names_of_others_are_refused`)
 
+use super::check::learns;
 use super::problem::Problem;
 use super::token::Token;
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use std::net::IpAddr;
 
 /// The paths that anybody may ask, from anywhere: they tell no more than that we are there.
-const OPEN: [&str; 2] = ["/healthz", "/readyz"];
+pub(super) const OPEN: [&str; 2] = ["/healthz", "/readyz"];
 /// Reads that need the token on every address.
 const GUARDED: [&str; 1] = ["/v1/snapshot"];
+
+/// Asks about a document, and writes only where the query says so.
+const CHECK: &str = "/v1/check";
 
 /// Decides who may do what.
 pub(super) struct Access {
@@ -25,11 +29,17 @@ pub(super) struct Access {
 
 impl Access {
     /// Whether a request may go on.
-    pub(super) fn check(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<(), Problem> {
+    pub(super) fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+        let path = uri.path();
         if OPEN.contains(&path) || self.has_token(headers) {
             return Ok(());
         }
-        let is_read = matches!(*method, Method::GET | Method::HEAD) && !GUARDED.contains(&path);
+        let is_read = match *method {
+            Method::GET | Method::HEAD => !GUARDED.contains(&path),
+            // It leaves no trace.
+            Method::POST => path == CHECK && !learns(uri.query()),
+            _ => false,
+        };
         if !is_read || !self.is_loopback {
             let detail = "this needs the token: `authorization: Bearer TOKEN` (it stands in http.token_file)";
             return Err(Problem::new(StatusCode::UNAUTHORIZED, "token", detail));
@@ -91,10 +101,15 @@ mod tests {
                 (Method::POST, "/v1/pages", true),
                 (Method::DELETE, "/v1/whatever", true),
                 (Method::POST, "/v1/verdicts", true),
+                (Method::POST, "/v1/check", !is_loopback),
+                (Method::POST, "/v1/check?kind=page&learn=false", !is_loopback),
+                (Method::POST, "/v1/check?learn=true", true),
+                (Method::PUT, "/v1/check", true),
             ] {
-                assert!(access.check(&method, path, &with).is_ok(), "{method} {path}");
+                assert!(access.check(&method, &path.parse().unwrap(), &with).is_ok(), "{method} {path}");
                 for without in [&headers(&[]), &wrong, &basic] {
-                    let outcome = access.check(&method, path, without).map_err(|problem| problem.status());
+                    let outcome =
+                        access.check(&method, &path.parse().unwrap(), without).map_err(|problem| problem.status());
                     let expected = if needs { Err(StatusCode::UNAUTHORIZED) } else { Ok(()) };
                     assert_eq!(outcome, expected, "{method} {path} {is_loopback}");
                 }

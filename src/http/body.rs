@@ -15,6 +15,8 @@ pub(super) struct Room {
     timeout: Duration,
     /// One permit for each [`UNIT_BYTES`] of bodies that are not dealt with yet.
     waiting: Arc<Semaphore>,
+    /// What is told where there is none.
+    full: &'static str,
 }
 
 /// So many times the largest body is read and dropped to tell somebody that theirs is too large.
@@ -30,9 +32,9 @@ pub(super) struct Held {
 }
 
 impl Room {
-    pub(super) fn new(body_bytes_max: usize, waiting_bytes_max: usize, timeout: Duration) -> Self {
+    pub(super) fn new(body_bytes_max: usize, waiting_bytes_max: usize, timeout: Duration, full: &'static str) -> Self {
         let n_units = waiting_bytes_max.div_ceil(UNIT_BYTES).min(Semaphore::MAX_PERMITS);
-        Self { body_bytes_max, timeout, waiting: Arc::new(Semaphore::new(n_units)) }
+        Self { body_bytes_max, timeout, waiting: Arc::new(Semaphore::new(n_units)), full }
     }
 
     /// The whole body, when it is there. Room is taken as bytes come: who only says that there will be many takes none.
@@ -94,7 +96,7 @@ impl Room {
     }
 
     fn unit(&self) -> Result<OwnedSemaphorePermit, Problem> {
-        let full = |_| Problem::busy("memory", "too many documents wait to become durable (http.waiting_bytes_max)");
+        let full = |_| Problem::busy("memory", self.full);
         self.waiting.clone().try_acquire_owned().map_err(full)
     }
 }

@@ -1,11 +1,11 @@
 //! `GET /v1/clusters` and `GET /v1/clusters/{id}`: the style clusters that are templates, and one of them with some of its members.
 
 use super::App;
+use super::explain::current;
 use super::id::Id;
 use super::problem::Problem;
-use super::query::Query;
+use super::query::{Query, words};
 use crate::pipeline::directory::Told;
-use crate::pipeline::wanted::Wanted;
 use crate::verdict::event::{ClusterEvent, TemplateKind, Verdict};
 use axum::Json;
 use axum::extract::{RawQuery, State};
@@ -13,6 +13,7 @@ use axum::http::StatusCode;
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::sync::Arc;
+use utoipa::openapi::schema::Object;
 
 /// Clusters of a list, where nothing else is asked for, and at most.
 const LISTED: u64 = 100;
@@ -37,6 +38,30 @@ pub(super) struct Members {
     members: Vec<Arc<Verdict>>,
 }
 
+/// What can be asked of a list, as `/openapi.json` has it.
+#[derive(utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "it is [`clusters`] that reads them; the test of the contract compares the two")]
+pub(super) struct Choice {
+    /// By mean similarity times domains (`rank`, where nothing is said), by members, by their domains, or by when it was told of.
+    #[param(schema_with = orders)]
+    sort: Option<String>,
+    /// Only those of this kind.
+    #[param(schema_with = kinds)]
+    kind: Option<String>,
+    /// At most so many: 100 where nothing is said.
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<u64>,
+}
+
+fn orders() -> Object {
+    words(&ORDERS)
+}
+
+fn kinds() -> Object {
+    words(&KINDS)
+}
+
 /// By what a list goes.
 #[derive(Clone, Copy)]
 enum Order {
@@ -56,7 +81,13 @@ const KINDS: [(&str, TemplateKind); 4] = [
     ("copy_paste", TemplateKind::CopyPaste),
 ];
 
-pub(super) async fn list(State(app): State<Arc<App>>, RawQuery(query): RawQuery) -> Result<Json<List>, Problem> {
+/// The style clusters that are templates, the first first.
+#[utoipa::path(
+    get, path = "/v1/clusters", tag = "out", operation_id = "clusters", security((), ("token" = [])),
+    params(Choice),
+    responses((status = 200, description = "The clusters.", body = ref("clusters.json")), Problem)
+)]
+pub(super) async fn clusters(State(app): State<Arc<App>>, RawQuery(query): RawQuery) -> Result<Json<List>, Problem> {
     let mut query = Query::read(query.as_deref());
     let order = query.word("sort", &ORDERS)?.unwrap_or(Order::Rank);
     let kind = query.word("kind", &KINDS)?;
@@ -86,7 +117,20 @@ fn by(order: Order, a: &Told, b: &Told) -> Ordering {
     }
 }
 
-pub(super) async fn one(
+/// A style cluster, with some of its members.
+#[utoipa::path(
+    get, path = "/v1/clusters/{*id}", tag = "out", operation_id = "cluster", security((), ("token" = [])),
+    params(
+        ("id" = String, Path, description = "The cluster's id, as verdicts have it."),
+        ("members" = Option<u64>, Query, minimum = 0, maximum = 1000, description = "At most so many members: 20 where nothing is said."),
+    ),
+    responses(
+        (status = 200, description = "The cluster.", body = ref("members.json")),
+        (status = 404, description = "No such cluster.", body = ref("problem.json"), content_type = "application/problem+json"),
+        Problem,
+    )
+)]
+pub(super) async fn cluster(
     State(app): State<Arc<App>>,
     Id(id): Id,
     RawQuery(query): RawQuery,
@@ -96,17 +140,23 @@ pub(super) async fn one(
     query.end("members")?;
     app.holds_verdicts()?;
     let unknown = || {
-        let detail = "no such cluster is known here: it may have gone, or have too few members to be a template";
+        let detail = "no such cluster is known here: it may have gone";
         Problem::new(StatusCode::NOT_FOUND, "unknown_cluster", detail)
     };
-    let cluster = app.state.directory().cluster(&id).ok_or_else(unknown)?;
-    let members = tokio::task::spawn_blocking(move || members(&app, id, n_max)).await;
-    let members = members.map_err(|error| Problem::bug(&error))?;
-    Ok(Json(Members { cluster, members }))
+    // As it is now; where it became part of another, or has too few members, as it was last told of.
+    let now = current(&app, &id).await?.map(Arc::new);
+    let cluster = now.or_else(|| app.state.directory().cluster(&id)).ok_or_else(unknown)?;
+    let shown = tokio::task::spawn_blocking(move || {
+        let members = members(&app, &cluster, n_max);
+        Members { cluster, members }
+    });
+    shown.await.map(Json).map_err(|error| Problem::bug(&error))
 }
 
-fn members(app: &App, cluster: String, n_max: usize) -> Vec<Arc<Verdict>> {
-    let wanted = Wanted { cluster: Some(cluster), ..Wanted::default() };
+/// Those that bear its id, and its leaders: the first was judged before there was a cluster.
+fn members(app: &App, cluster: &ClusterEvent, n_max: usize) -> Vec<Arc<Verdict>> {
     let recent = app.state.directory().verdicts.newest(None).map(|(_, verdict)| verdict);
-    recent.filter(|verdict| wanted.accepts(verdict)).take(n_max).collect()
+    let is_member =
+        |verdict: &Arc<Verdict>| verdict.cluster.as_ref() == Some(&cluster.id) || cluster.leaders.contains(&verdict.id);
+    recent.filter(is_member).take(n_max).collect()
 }

@@ -63,16 +63,62 @@ struct Several {
 
 /// How the body of a request is to be understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sent {
+pub(super) enum Sent {
     Envelope,
     Lines,
     Raw,
 }
 
+/// Takes pages in: one, or one on each line. Answered when durable, with positions; an `id` makes a retry harmless.
+#[utoipa::path(
+    post, path = "/v1/pages", tag = "in", operation_id = "pages", security(("token" = [])),
+    request_body(content(
+        (ref("page.json") = "application/json"),
+        ("application/x-ndjson"),
+        ("text/html"),
+    ), description = "An envelope, envelopes on lines, or the document as it is, with the headers of a record."),
+    responses(
+        (status = 200, description = "All of it is durable.", body = ref("accepted.json")),
+        (status = 207, description = "Some lines were refused.", body = ref("accepted.json")),
+        (status = 404, description = "This input is left out (topics).", body = ref("problem.json"), content_type = "application/problem+json"),
+        (status = 408, description = "The request was not complete in time.", body = ref("problem.json"), content_type = "application/problem+json"),
+        (status = 413, description = "It is too large.", body = ref("problem.json"), content_type = "application/problem+json"),
+        (status = 415, description = "The content type says nothing that is known here.", body = ref("problem.json"), content_type = "application/problem+json"),
+        (
+            status = 422,
+            description = "It cannot be read; of lines, none of them.",
+            content((ref("problem.json") = "application/problem+json"), (ref("accepted.json") = "application/json")),
+        ),
+        Problem,
+    )
+)]
 pub(super) async fn pages(app: State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
     post(&app, Kind::Page, &headers, body).await
 }
 
+/// Takes emails in: one, or one on each line. Answered when durable, with positions; an `id` makes a retry harmless.
+#[utoipa::path(
+    post, path = "/v1/emails", tag = "in", operation_id = "emails", security(("token" = [])),
+    request_body(content(
+        (ref("email.json") = "application/json"),
+        ("application/x-ndjson"),
+        ("message/rfc822"),
+    ), description = "An envelope, envelopes on lines, or the document as it is, with the headers of a record."),
+    responses(
+        (status = 200, description = "All of it is durable.", body = ref("accepted.json")),
+        (status = 207, description = "Some lines were refused.", body = ref("accepted.json")),
+        (status = 404, description = "This input is left out (topics).", body = ref("problem.json"), content_type = "application/problem+json"),
+        (status = 408, description = "The request was not complete in time.", body = ref("problem.json"), content_type = "application/problem+json"),
+        (status = 413, description = "It is too large.", body = ref("problem.json"), content_type = "application/problem+json"),
+        (status = 415, description = "The content type says nothing that is known here.", body = ref("problem.json"), content_type = "application/problem+json"),
+        (
+            status = 422,
+            description = "It cannot be read; of lines, none of them.",
+            content((ref("problem.json") = "application/problem+json"), (ref("accepted.json") = "application/json")),
+        ),
+        Problem,
+    )
+)]
 pub(super) async fn emails(app: State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
     post(&app, Kind::Email, &headers, body).await
 }
@@ -89,7 +135,7 @@ async fn post(app: &App, kind: Kind, headers: &HeaderMap, body: Body) -> Result<
     }
 }
 
-fn envelope_format(kind: Kind) -> Format {
+pub(super) fn envelope_format(kind: Kind) -> Format {
     match kind {
         Kind::Page => Format::PageEnvelope,
         Kind::Email => Format::MailEnvelope,
@@ -98,18 +144,22 @@ fn envelope_format(kind: Kind) -> Format {
 
 async fn one(app: &App, held: Held, format: Format, carrier: Carrier) -> Result<Response, Problem> {
     let Held { bytes, room } = held;
-    let dispatched = app.dispatch.dispatched(Record { format, body: bytes, carrier }).map_err(|refused| {
-        let status = match refused.reason() {
-            "too_large" => StatusCode::PAYLOAD_TOO_LARGE,
-            "no_topic" => StatusCode::NOT_FOUND,
-            _ => StatusCode::UNPROCESSABLE_ENTITY,
-        };
-        Problem::new(status, refused.reason(), refused.to_string())
-    })?;
+    let dispatched = app.dispatch.dispatched(Record { format, body: bytes, carrier });
+    let dispatched = dispatched.map_err(|refused| refusal(&refused))?;
     let id = dispatched.known_as.clone();
     let fed = app.feed.append(vec![dispatched], Some(room)).await?;
     let fed = fed.into_iter().next().expect("one was appended");
     Ok(Json(Told { line: None, id, outcome: accepted(fed) }).into_response())
+}
+
+/// What is told of a document that cannot be sent.
+pub(super) fn refusal(refused: &Undeliverable) -> Problem {
+    let status = match refused.reason() {
+        "too_large" => StatusCode::PAYLOAD_TOO_LARGE,
+        "no_topic" => StatusCode::NOT_FOUND,
+        _ => StatusCode::UNPROCESSABLE_ENTITY,
+    };
+    Problem::new(status, refused.reason(), refused.to_string())
 }
 
 async fn lines(app: &App, kind: Kind, held: Held) -> Result<Response, Problem> {
@@ -168,7 +218,7 @@ fn accepted(fed: Fed) -> Outcome {
 }
 
 /// What the content type says.
-fn sent(kind: Kind, headers: &HeaderMap) -> Result<Sent, Problem> {
+pub(super) fn sent(kind: Kind, headers: &HeaderMap) -> Result<Sent, Problem> {
     let unsupported = |detail: String| Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "content_type", detail);
     let coding = headers.get(header::CONTENT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or("identity");
     if !coding.eq_ignore_ascii_case("identity") {
@@ -195,7 +245,7 @@ fn sent(kind: Kind, headers: &HeaderMap) -> Result<Sent, Problem> {
 }
 
 /// What the headers say of the document, by the names that a record of the bus has them.
-fn carrier(kind: Kind, headers: &HeaderMap) -> Result<Carrier, Problem> {
+pub(super) fn carrier(kind: Kind, headers: &HeaderMap) -> Result<Carrier, Problem> {
     let wrong = |name: &str, what: &str| {
         Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "headers", format!("header `{name}` {what}"))
     };

@@ -5,7 +5,7 @@
 
 use super::App;
 use super::problem::Problem;
-use super::query::{Query, WANTED};
+use super::query::{Choice, Query, WANTED};
 use super::stream::{self, Form, Wish};
 use crate::pipeline::watch::Start;
 use axum::extract::{RawQuery, State};
@@ -17,6 +17,25 @@ use std::sync::Arc;
 /// What a browser that was cut off says.
 const LAST: &str = "last-event-id";
 
+/// Verdicts as they come, as server-sent events.
+#[utoipa::path(
+    get, path = "/v1/events", tag = "out", operation_id = "events", security((), ("token" = [])),
+    params(
+        Choice,
+        ("from" = Option<String>, Query, description = "`beginning`, `end` (where nothing is said) or a cursor."),
+        ("last-event-id" = Option<String>, Header, description = "The id of the last event that was seen: goes on after it."),
+    ),
+    responses(
+        (
+            status = 200,
+            description = "Events `verdict`, whose data are a verdict and whose id is a cursor; `problem` is the last.",
+            body = String,
+            content_type = "text/event-stream",
+        ),
+        (status = 410, description = "That place is not there any more.", body = ref("problem.json"), content_type = "application/problem+json"),
+        Problem,
+    )
+)]
 pub(super) async fn events(
     State(app): State<Arc<App>>,
     RawQuery(query): RawQuery,

@@ -1,6 +1,7 @@
 //! `/metrics`: what was counted, as Prometheus reads it.
 
 use super::App;
+use super::problem::Problem;
 use super::server::Server;
 use axum::Router;
 use axum::extract::State;
@@ -16,12 +17,17 @@ use tokio::sync::watch;
 /// So often what histograms have gathered is put into their buckets, so that it does not grow while nobody asks.
 const UPKEEP_EVERY: Duration = Duration::from_secs(5);
 
-pub(super) async fn text(State(app): State<Arc<App>>) -> impl IntoResponse {
-    rendered(&app.metrics)
-}
-
 fn rendered(metrics: &PrometheusHandle) -> impl IntoResponse + use<> {
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], metrics.render())
+}
+
+/// What was counted, as Prometheus reads it.
+#[utoipa::path(
+    get, path = "/metrics", tag = "run", operation_id = "metrics", security((), ("token" = [])),
+    responses((status = 200, description = "The samples.", body = String, content_type = "text/plain"), Problem)
+)]
+pub(super) async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
+    rendered(&app.metrics)
 }
 
 /// Keeps what is counted small, for ever.

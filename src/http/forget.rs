@@ -27,6 +27,18 @@ pub(super) struct Told {
     offset: i64,
 }
 
+/// Lets the store forget a document, with all that is kept of it. Answered when durable.
+#[utoipa::path(
+    post, path = "/v1/forget", tag = "labels", operation_id = "forget", security(("token" = [])),
+    request_body(content(("application/json")), description = "As in schemas/forget.json, where `why` and `at` may be left out."),
+    responses(
+        (status = 200, description = "The request is durable.", body = ref("accepted.json")),
+        (status = 408, description = "The request was not complete in time.", body = ref("problem.json"), content_type = "application/problem+json"),
+        (status = 413, description = "It is too large.", body = ref("problem.json"), content_type = "application/problem+json"),
+        (status = 422, description = "It is no such request.", body = ref("problem.json"), content_type = "application/problem+json"),
+        Problem,
+    )
+)]
 pub(super) async fn forget(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Json<Told>, Problem> {
     let Held { bytes, room } = app.room.collected(&headers, body).await?;
     let forget = read(&bytes).map_err(|detail| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "forget", detail))?;

@@ -82,6 +82,27 @@ struct Delisting {
     everyone: bool,
 }
 
+/// Puts labels on documents, clusters and domains: one, or one on each line. Answered when durable.
+#[utoipa::path(
+    post, path = "/v1/labels", tag = "labels", operation_id = "put_labels", security(("token" = [])),
+    request_body(
+        content(("application/json"), ("application/x-ndjson")),
+        description = "Labels as in schemas/label.json, where `why` and `at` may be left out.",
+    ),
+    responses(
+        (status = 200, description = "All of it is durable.", body = ref("labelled.json")),
+        (status = 207, description = "Some lines were refused.", body = ref("labelled.json")),
+        (status = 408, description = "The request was not complete in time.", body = ref("problem.json"), content_type = "application/problem+json"),
+        (status = 413, description = "It is too large.", body = ref("problem.json"), content_type = "application/problem+json"),
+        (status = 415, description = "The content type says nothing that is known here.", body = ref("problem.json"), content_type = "application/problem+json"),
+        (
+            status = 422,
+            description = "It is no label; of lines, none of them.",
+            content((ref("problem.json") = "application/problem+json"), (ref("labelled.json") = "application/json")),
+        ),
+        Problem,
+    )
+)]
 pub(super) async fn put(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
     let is_lines = is_lines(&headers)?;
     let Held { bytes, room } = app.room.collected(&headers, body).await?;
@@ -122,6 +143,25 @@ pub(super) async fn put(State(app): State<Arc<App>>, headers: HeaderMap, body: B
     Ok((status, Json(several)).into_response())
 }
 
+/// Takes a label back: what `by` has said, or with `everyone` what anybody has.
+#[utoipa::path(
+    delete, path = "/v1/labels", tag = "labels", operation_id = "delete_labels", security(("token" = [])),
+    params(
+        ("target" = Option<String>, Query, description = "`document:ID`, `cluster:ID` or `domain:NAME`; it may all stand in a body."),
+        ("label" = Option<String>, Query, description = "The label."),
+        ("by" = Option<String>, Query, description = "Who takes it back."),
+        ("why" = Option<String>, Query, description = "Why."),
+        ("everyone" = Option<bool>, Query, description = "Whoever has said so."),
+    ),
+    responses(
+        (status = 200, description = "It is durable, or there was nothing to take back.", body = ref("labelled.json")),
+        (status = 408, description = "The request was not complete in time.", body = ref("problem.json"), content_type = "application/problem+json"),
+        (status = 409, description = "It was said by others.", body = ref("problem.json"), content_type = "application/problem+json"),
+        (status = 413, description = "It is too large.", body = ref("problem.json"), content_type = "application/problem+json"),
+        (status = 422, description = "This can be no label.", body = ref("problem.json"), content_type = "application/problem+json"),
+        Problem,
+    )
+)]
 pub(super) async fn delist(
     State(app): State<Arc<App>>,
     RawQuery(query): RawQuery,
@@ -168,6 +208,16 @@ pub(super) async fn delist(
     Ok(Json(Several { n_accepted: labels.len(), n_refused: 0, labels }).into_response())
 }
 
+/// The labels in force; of a target also what was said of it before.
+#[utoipa::path(
+    get, path = "/v1/labels", tag = "labels", operation_id = "labels", security((), ("token" = [])),
+    params(
+        ("target" = Option<String>, Query, description = "`document:ID`, `cluster:ID` or `domain:NAME`."),
+        ("label" = Option<String>, Query, description = "Only this label."),
+        ("limit" = Option<u64>, Query, minimum = 1, maximum = 10000, description = "At most so many: 100 where nothing is said."),
+    ),
+    responses((status = 200, description = "The labels.", body = ref("labels.json")), Problem)
+)]
 pub(super) async fn labels(State(app): State<Arc<App>>, RawQuery(query): RawQuery) -> Result<Response, Problem> {
     let mut query = Query::read(query.as_deref());
     let named = query.text("target").map(|text| target(&text)).transpose()?;

@@ -1,19 +1,22 @@
-//! The HTTP side of a run: documents in, verdicts out, and how it is.
+//! The HTTP side of a run: documents in, verdicts out, what is known of them, and how it is.
 //!
 //! It knows the bus only as [`Bus`], and has a small runtime of its own, so that the pipeline does not notice it. What blocks has a
 //! thread: one for all that is appended ([`feed`]), one for each stream of verdicts. [`router`] names the resources, each of which is a file;
 //! [`access`] says who may ask for what, [`server`] keeps slow clients from holding up others.
 //!
 //! # Invariants
-//! - Everything that clients can make us hold is bounded: connections, heads, bodies, what waits for the bus, streams.
+//! - Everything that clients can make us hold is bounded: connections, heads, bodies, what waits for the bus or the store, streams.
 //!   (`tests/promises/http/limits.rs`)
 
 mod access;
 mod body;
 mod channel;
+mod check;
 mod clusters;
+mod document;
 mod documents;
 mod events;
+mod explain;
 mod exposition;
 mod feed;
 mod forget;
@@ -21,14 +24,18 @@ mod health;
 mod id;
 mod label_book;
 mod labels;
+mod openapi;
 mod patience;
 mod problem;
+mod prototype;
 mod query;
+mod rate;
 mod recent;
 mod router;
 mod server;
 mod snapshot;
 mod state;
+mod stats;
 mod stream;
 mod token;
 mod verdicts;
@@ -41,6 +48,8 @@ use crate::bus::{Bus, BusError};
 use crate::config::Settings;
 use crate::pipeline::directory;
 use crate::pipeline::dispatch::Dispatch;
+use crate::pipeline::run::fold::Fold;
+use crate::pipeline::run::question::{Answer, Question};
 use anyhow::Context;
 use axum::http::StatusCode;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -52,13 +61,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
 use tracing::{info, warn};
 
 /// Threads of the runtime. They parse envelopes and copy bytes; the rest waits.
 const N_WORKERS: usize = 2;
 /// Threads for short work that blocks, such as opening a reader.
-const N_BLOCKING: usize = 4;
+const N_BLOCKING: usize = 8;
 
 /// For so long threads are waited for that should have ended.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -66,25 +75,56 @@ const FAREWELL: Duration = Duration::from_secs(1);
 /// After a bus that failed, what was said before is asked for so much later.
 const REFILL_PAUSE: Duration = Duration::from_secs(5);
 
+/// A store that is busy is waited for so long.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
+
 /// What every resource needs.
 struct App {
     settings: Arc<Settings>,
     bus: Arc<dyn Bus>,
     state: Arc<State>,
     access: access::Access,
+    rate: rate::Rate,
     dispatch: Dispatch,
     feed: feed::Feed,
     room: body::Room,
+    /// For checks that are not learnt.
+    check_room: body::Room,
     streams: Arc<Semaphore>,
     downloads: Arc<Semaphore>,
     labels: label_book::Book,
+    explanations: Arc<Semaphore>,
     metrics: PrometheusHandle,
+    openapi: String,
+    last_lag: stats::LastLag,
     /// Tells the lists of this process from those of others.
     token_of_lists: u32,
     stopping: AtomicBool,
 }
 
 impl App {
+    /// Asks the store, which answers between two batches.
+    async fn ask(&self, question: Question) -> Result<Answer, Problem> {
+        let (role, phase) = (self.state.role(), self.state.phase());
+        if !phase.is_ready() {
+            let detail = format!("the store cannot be asked while this instance is {}", phase.name(role));
+            return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "state", detail));
+        }
+        let (answer, answered) = oneshot::channel();
+        let ask = move |fold: &Fold| {
+            if !answer.is_closed() {
+                // Who has gone meanwhile wants no answer.
+                let _gone = answer.send(question.answer(fold));
+            }
+        };
+        self.state.questions().put(ask).map_err(|full| Problem::busy("questions", full.to_string()))?;
+        let late = |_| Problem::busy("timeout", "the store did not answer in time");
+        tokio::time::timeout(ANSWER_PATIENCE, answered)
+            .await
+            .map_err(late)?
+            .map_err(|_| Problem::busy("timeout", "the store was put aside before it could answer"))
+    }
+
     /// Whether what was said of late is known here.
     fn holds_verdicts(&self) -> Result<(), Problem> {
         if self.state.role() == Role::Sign {
@@ -123,13 +163,28 @@ impl Http {
         let metrics = crate::metrics::install();
         let app = Arc::new(App {
             access: access::Access { token, is_loopback },
+            rate: rate::Rate::new(http.rate_per_s, http.rate_burst, http.rate_clients_max),
             dispatch: Dispatch::new(&settings),
             feed,
-            room: body::Room::new(http.body_bytes_max, http.waiting_bytes_max, timeout),
+            room: body::Room::new(
+                http.body_bytes_max,
+                http.waiting_bytes_max,
+                timeout,
+                "too many documents wait to become durable (http.waiting_bytes_max)",
+            ),
+            check_room: body::Room::new(
+                http.body_bytes_max,
+                settings.check.queue_bytes_max,
+                timeout,
+                "too many documents wait to be checked (check.queue_bytes_max)",
+            ),
             streams: Arc::new(Semaphore::new(http.streams_max)),
             downloads: Arc::new(Semaphore::new(snapshot::AT_ONCE_MAX)),
             labels: label_book::Book::new(&settings.topics.labels, http.labels_bytes_max, timeout),
+            explanations: Arc::new(Semaphore::new(explain::AT_ONCE_MAX)),
             metrics: metrics.clone(),
+            openapi: openapi::written(router::routes().get_openapi()),
+            last_lag: stats::LastLag::default(),
             token_of_lists: getrandom::u32().context("the system has no random numbers")?,
             stopping: AtomicBool::new(false),
             settings: settings.clone(),

@@ -4,6 +4,7 @@ use crate::bus::BusError;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
+use std::time::Duration;
 
 /// A request that is not served, and why.
 #[derive(Debug)]
@@ -12,14 +13,22 @@ pub(super) struct Problem {
     /// A short fixed word for programs.
     reason: &'static str,
     detail: String,
+    /// When to come again, in seconds.
+    retry_after_s: Option<u64>,
 }
 
-/// When somebody who was turned away may come again, in seconds.
-const RETRY_AFTER: &str = "2";
+/// When somebody who was turned away for want of room may come again, in seconds.
+const RETRY_AFTER_S: u64 = 2;
 
 impl Problem {
     pub(super) fn new(status: StatusCode, reason: &'static str, detail: impl Into<String>) -> Self {
-        Self { status, reason, detail: detail.into() }
+        let retry_after_s = (status == StatusCode::SERVICE_UNAVAILABLE).then_some(RETRY_AFTER_S);
+        Self { status, reason, detail: detail.into(), retry_after_s }
+    }
+
+    /// The same, for somebody who may come again after `wait`.
+    pub(super) fn retry_after(self, wait: Duration) -> Self {
+        Self { retry_after_s: Some(wait.as_secs() + 1), ..self }
     }
 
     pub(super) fn too_large(what: &str, limit: usize, setting: &str) -> Self {
@@ -61,7 +70,7 @@ impl Problem {
 
     /// As one line, for a stream that has begun.
     pub(super) fn json(&self) -> serde_json::Value {
-        let Self { status, reason, detail } = self;
+        let Self { status, reason, detail, .. } = self;
         let title = status.canonical_reason().unwrap_or("error");
         json!({"type": "about:blank", "title": title, "status": status.as_u16(), "reason": reason, "detail": detail})
     }
@@ -72,14 +81,11 @@ impl IntoResponse for Problem {
         let mut response = (self.status, self.json().to_string() + "\n").into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        match self.status {
-            StatusCode::UNAUTHORIZED => {
-                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-            }
-            StatusCode::SERVICE_UNAVAILABLE => {
-                headers.insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER));
-            }
-            _ => {}
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(seconds) = self.retry_after_s {
+            headers.insert(header::RETRY_AFTER, seconds.into());
         }
         response
     }

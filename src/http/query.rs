@@ -7,9 +7,49 @@ use axum::http::StatusCode;
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 use std::time::Duration;
+use utoipa::openapi::schema::{Array, ArrayBuilder, Object, ObjectBuilder, Type};
 
 /// The names by which verdicts are chosen.
 pub(super) const WANTED: &str = "class, kind, domain, group, cluster, label, q";
+
+/// The same, as `/openapi.json` has them.
+#[derive(utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "it is [`Query::wanted`] that reads them; the test of the contract compares the two")]
+pub(super) struct Choice {
+    /// Of one of these classes.
+    #[param(style = Form, explode = false, schema_with = classes)]
+    class: Option<String>,
+    /// Pages, or mails.
+    #[param(schema_with = kinds)]
+    kind: Option<String>,
+    /// Of this registered domain.
+    domain: Option<String>,
+    /// Copies of the document of this id, and itself.
+    group: Option<String>,
+    /// In this style cluster.
+    cluster: Option<String>,
+    /// With this label.
+    label: Option<String>,
+    /// With this in the id or the URL, whatever the case of ASCII letters.
+    q: Option<String>,
+}
+
+const KINDS: [(&str, Kind); 2] = [("page", Kind::Page), ("email", Kind::Email)];
+
+/// One of these words, as `/openapi.json` has it.
+pub(super) fn words<T>(words: &[(&str, T)]) -> Object {
+    let words = words.iter().map(|(word, _)| *word);
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words)).build()
+}
+
+fn kinds() -> Object {
+    words(&KINDS)
+}
+
+fn classes() -> Array {
+    ArrayBuilder::new().items(words(&Sort::ALL.map(|sort| (sort.name(), ())))).min_items(Some(1)).build()
+}
 
 /// The pairs of a query that were not asked for yet.
 pub(super) struct Query<'a> {
@@ -57,7 +97,7 @@ impl<'a> Query<'a> {
         }
         Ok(Wanted {
             sorts,
-            kind: self.word("kind", &[("page", Kind::Page), ("email", Kind::Email)])?,
+            kind: self.word("kind", &KINDS)?,
             domain: self.text("domain"),
             group: self.text("group"),
             cluster: self.text("cluster"),
@@ -74,7 +114,7 @@ impl<'a> Query<'a> {
         }
     }
 
-    fn all(&mut self, name: &str) -> Vec<String> {
+    pub(super) fn all(&mut self, name: &str) -> Vec<String> {
         let (found, left) = std::mem::take(&mut self.pairs).into_iter().partition(|(other, _)| other == name);
         self.pairs = left;
         let found: Vec<(Cow<'_, str>, Cow<'_, str>)> = found;

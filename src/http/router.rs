@@ -1,43 +1,49 @@
 //! The routes: one file for each resource, and this one that names them. All pass the same gate.
 
+use super::openapi::{self, Api};
 use super::problem::Problem;
-use super::{App, clusters, documents, events, exposition, forget, health, labels, snapshot, verdicts};
+use super::rate::Peer;
+use super::{
+    App, access, check, clusters, document, documents, events, explain, exposition, forget, health, labels, prototype,
+};
+use super::{snapshot, stats, verdicts};
 use axum::Router;
-use axum::extract::{Request, State};
-use axum::http::{StatusCode, header};
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
 use metrics::counter;
 use std::sync::Arc;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-/// The paths that are counted under their own names; what else may be asked for is for others to choose.
-const PATHS: [&str; 9] = [
-    "/healthz",
-    "/readyz",
-    "/metrics",
-    "/v1/pages",
-    "/v1/emails",
-    "/v1/verdicts",
-    "/v1/labels",
-    "/v1/forget",
-    "/v1/snapshot",
-];
+/// Every resource, with what `/openapi.json` says of it.
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::with_openapi(Api::openapi())
+        .routes(routes!(health::alive))
+        .routes(routes!(health::ready))
+        .routes(routes!(exposition::metrics))
+        .routes(routes!(openapi::openapi))
+        .routes(routes!(documents::pages))
+        .routes(routes!(documents::emails))
+        .routes(routes!(verdicts::verdicts))
+        .routes(routes!(events::events))
+        .routes(routes!(document::document))
+        .routes(routes!(prototype::prototype))
+        .routes(routes!(explain::explain))
+        .routes(routes!(clusters::clusters))
+        .routes(routes!(clusters::cluster))
+        .route("/v1/check", post(check::check))
+        .routes(routes!(labels::labels, labels::put, labels::delist))
+        .routes(routes!(forget::forget))
+        .routes(routes!(stats::stats))
+        .routes(routes!(snapshot::newest))
+}
 
 pub(super) fn router(app: Arc<App>) -> Router {
-    Router::new()
-        .route("/healthz", get(health::alive))
-        .route("/readyz", get(health::ready))
-        .route("/metrics", get(exposition::text))
-        .route("/v1/pages", post(documents::pages))
-        .route("/v1/emails", post(documents::emails))
-        .route("/v1/verdicts", get(verdicts::verdicts))
-        .route("/v1/events", get(events::events))
-        .route("/v1/clusters", get(clusters::list))
-        .route("/v1/clusters/{*id}", get(clusters::one))
-        .route("/v1/labels", get(labels::labels).post(labels::put).delete(labels::delist))
-        .route("/v1/forget", post(forget::forget))
-        .route("/v1/snapshot", get(snapshot::newest))
+    let (router, _) = routes().split_for_parts();
+    router
         .fallback(unknown)
         .method_not_allowed_fallback(other_method)
         .layer(from_fn_with_state(app.clone(), gate))
@@ -46,26 +52,35 @@ pub(super) fn router(app: Arc<App>) -> Router {
 
 /// Lets in who may come in, and counts what came of it.
 async fn gate(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    let path = PATHS.into_iter().find(|path| *path == request.uri().path()).unwrap_or("other");
-    let response = match app.access.check(request.method(), request.uri().path(), request.headers()) {
+    // What else may be asked for is for others to choose.
+    let path =
+        request.extensions().get::<MatchedPath>().map_or("other".into(), |path| path.as_str().replace("{*", "{"));
+    let mut response = match admitted(&app, &request) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     };
     let status = response.status().as_u16().to_string();
     counter!(crate::metrics::HTTP_REQUESTS, "path" => path, "status" => status).increment(1);
-    let mut response = response;
     // Whatever is in a document, no browser takes it for a page of ours.
-    let nosniff = header::HeaderValue::from_static("nosniff");
-    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
 }
 
+/// Who asks whether we are there is always told; all others may ask so often, and for what they may see.
+fn admitted(app: &App, request: &Request) -> Result<(), Problem> {
+    let path = request.uri().path();
+    if let Some(peer) = request.extensions().get::<Peer>().filter(|_| !access::OPEN.contains(&path)) {
+        app.rate.admit(*peer)?;
+    }
+    app.access.check(request.method(), request.uri(), request.headers())
+}
+
 async fn unknown() -> Problem {
-    let detail = format!("there is nothing here; there are {}", PATHS.join(", "));
-    Problem::new(StatusCode::NOT_FOUND, "unknown_path", detail)
+    Problem::new(StatusCode::NOT_FOUND, "unknown_path", "there is nothing here; /openapi.json says what there is")
 }
 
 async fn other_method() -> Problem {
-    let detail = "documents are sent with POST, and everything else is asked for with GET";
+    let detail =
+        "documents are sent with POST, and everything else is asked for with GET; /openapi.json says what there is";
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", detail)
 }

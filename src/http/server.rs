@@ -6,8 +6,12 @@
 //! - Asked to stop, we finish the requests that have begun. (`a_request_that_has_begun_is_answered`)
 
 use super::patience::Patient;
+use super::rate::Peer;
 use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::pin::pin;
@@ -46,8 +50,10 @@ impl Server {
                 () = asked(&mut self.stopping) => break,
             };
             match accepted {
-                Ok((stream, _)) => {
-                    let connection = connection(stream, self.router.clone(), self.timeout, self.stopping.clone());
+                Ok((stream, peer)) => {
+                    let peer = Peer(peer.ip());
+                    let connection =
+                        connection((stream, peer), self.router.clone(), self.timeout, self.stopping.clone());
                     tokio::spawn(async move {
                         connection.await;
                         drop(permit);
@@ -66,7 +72,12 @@ impl Server {
     }
 }
 
-async fn connection(stream: TcpStream, router: Router, timeout: Duration, mut stopping: watch::Receiver<bool>) {
+async fn connection(
+    (stream, peer): (TcpStream, Peer),
+    router: Router,
+    timeout: Duration,
+    mut stopping: watch::Receiver<bool>,
+) {
     // Answers are short and somebody waits for them.
     if let Err(error) = stream.set_nodelay(true) {
         debug!(%error, "nodelay");
@@ -74,7 +85,12 @@ async fn connection(stream: TcpStream, router: Router, timeout: Duration, mut st
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(timeout).max_buf_size(HEAD_BYTES_MAX);
     let io = TokioIo::new(Patient::new(stream, timeout));
-    let mut served = pin!(builder.serve_connection(io, TowerToHyperService::new(router)));
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer);
+        router.call(request)
+    });
+    let mut served = pin!(builder.serve_connection(io, service));
     let ended = tokio::select! {
         ended = served.as_mut() => ended,
         () = asked(&mut stopping) => {

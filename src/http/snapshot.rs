@@ -22,6 +22,15 @@ pub(super) const AT_ONCE_MAX: usize = 2;
 /// The header with the name of a snapshot, which says where in the journal to go on.
 const NAME: &str = "seamripper-snapshot";
 
+/// The newest snapshot, for a standby on another machine.
+#[utoipa::path(
+    get, path = "/v1/snapshot", tag = "run", operation_id = "snapshot", security(("token" = [])),
+    responses(
+        (status = 200, description = "The file; `seamripper-snapshot` is its name.", content_type = "application/octet-stream"),
+        (status = 404, description = "There is none yet.", body = ref("problem.json"), content_type = "application/problem+json"),
+        Problem,
+    )
+)]
 pub(super) async fn newest(State(app): State<Arc<App>>) -> Result<Response, Problem> {
     let full = |_| Problem::busy("snapshots", "as many snapshots are being sent as may be");
     let permit = app.downloads.clone().try_acquire_owned().map_err(full)?;

@@ -1,6 +1,8 @@
 //! What a run tells the world of itself: its role, and how far it is.
 
+use crate::pipeline::checks::Checks;
 use crate::pipeline::directory::Directory;
+use crate::pipeline::run::question::Questions;
 use serde::Serialize;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -63,22 +65,35 @@ pub struct State {
     role: Role,
     phase: AtomicU8,
     directory: Directory,
+    checks: Checks,
+    questions: Questions,
 }
 
 impl State {
     /// An instance that starts, and holds nothing for those who ask.
     pub fn new(role: Role) -> Self {
-        Self::with(role, Directory::default())
+        Self::with(role, Directory::default(), Checks::default())
     }
 
     /// An instance that starts, with what it will hold for those who ask.
-    pub fn with(role: Role, directory: Directory) -> Self {
-        Self { role, phase: AtomicU8::new(Phase::Starting as u8), directory }
+    pub fn with(role: Role, directory: Directory, checks: Checks) -> Self {
+        let (phase, questions) = (AtomicU8::new(Phase::Starting as u8), Questions::default());
+        Self { role, phase, directory, checks, questions }
+    }
+
+    /// Questions to its store.
+    pub fn questions(&self) -> &Questions {
+        &self.questions
     }
 
     /// What it said of late.
     pub fn directory(&self) -> &Directory {
         &self.directory
+    }
+
+    /// Those who have asked it, and wait.
+    pub fn checks(&self) -> &Checks {
+        &self.checks
     }
 
     /// What it does.

@@ -7,7 +7,7 @@
 
 use super::App;
 use super::problem::Problem;
-use super::query::{Query, WANTED, wrong};
+use super::query::{Choice, Query, WANTED, wrong};
 use super::stream::{self, Form, Wish};
 use crate::pipeline::directory::Place;
 use crate::pipeline::wanted::Wanted;
@@ -32,6 +32,26 @@ struct List {
     next: Option<String>,
 }
 
+/// The last verdicts as a list, or, with `from`, verdicts as lines of JSON from any place on, as they come.
+#[utoipa::path(
+    get, path = "/v1/verdicts", tag = "out", operation_id = "verdicts", security((), ("token" = [])),
+    params(
+        Choice,
+        ("limit" = Option<u64>, Query, minimum = 1, description = "At most so many: of a list 100 where nothing is said, and never more than 1000."),
+        ("before" = Option<String>, Query, description = "The `next` of a list, for those that follow."),
+        ("from" = Option<String>, Query, description = "`beginning`, `end` or a cursor: lines from there on, in the order of the topic."),
+        ("wait" = Option<f64>, Query, minimum = 0, description = "With `from`: ends when nothing came for so many seconds."),
+    ),
+    responses(
+        (
+            status = 200,
+            description = "A list; or lines, each with the cursor to go on from.",
+            content((ref("verdicts.json") = "application/json"), (ref("line.json") = "application/x-ndjson")),
+        ),
+        (status = 410, description = "That place is not there any more.", body = ref("problem.json"), content_type = "application/problem+json"),
+        Problem,
+    )
+)]
 pub(super) async fn verdicts(State(app): State<Arc<App>>, RawQuery(query): RawQuery) -> Result<Response, Problem> {
     let mut query = Query::read(query.as_deref());
     let wanted = query.wanted()?;

@@ -1,22 +1,26 @@
 //! The filter: batches of signed documents in, verdicts and cluster events out, in the order of the documents.
 //!
 //! It is a fold: what comes out depends on the documents and their order alone. It can be written down at any border of a
-//! batch, while it goes on ([`saving`]), read back, equal ([`loading`]), and go on under other settings ([`carry`]).
+//! batch, while it goes on ([`saving`]), read back, equal ([`loading`]), and go on under other settings ([`carry`]). Where it
+//! cannot, one under those settings can see the same documents for a while and then take its place ([`succession`]).
 //!
 //! # Invariants
 //! - Threads, the cut into batches, and saving and loading in between never show. (`tests/promises/fold.rs`)
+//! - A probe says what the fold would say, and leaves no trace. (`tests/promises/probe.rs`)
 
 mod carry;
 mod loading;
 mod saving;
+mod succession;
 
 pub use carry::NotCarried;
 pub use loading::{Refused, extras};
+pub use succession::Twin;
 
 use crate::config::Settings;
 use crate::signature::SCHEME;
 use crate::store::snapshot::Head;
-use crate::store::{Arrival, Census, Store, Table};
+use crate::store::{Arrival, Census, Settled, Store, Table};
 use crate::verdict::event::{ClusterEvent, Verdict};
 use crate::verdict::judge::Judge;
 use crate::verdict::label::Label;
@@ -39,10 +43,14 @@ pub struct Filter {
     head: Head,
     deciding: carry::Deciding,
     saving: Option<saving::Saving>,
+    /// Sees the same documents under another scheme, and is to take its place.
+    successor: Option<Box<Filter>>,
 }
 
 /// The part of a saved filter that judge writes; the others are the store's.
 const STANDINGS: &str = "standings";
+/// What the names of a successor's parts begin with.
+const SUCCESSOR: &str = "successor ";
 /// Another one, which is written where clusters have become one.
 const MERGES: &str = "merges";
 
@@ -52,11 +60,16 @@ impl Filter {
         let store = Store::new(settings);
         let judge = Judge::new(settings, store.plan().n_cells_standing(), labels);
         let head = Head { scheme: SCHEME, key_id, settings: digest(settings) };
-        Self { store, judge, head, deciding: carry::Deciding::of(settings), saving: None }
+        Self { store, judge, head, deciding: carry::Deciding::of(settings), saving: None, successor: None }
     }
 
     /// Folds a batch; calls `with` for every event, in order.
-    pub fn fold(&mut self, batch: &[Arrival], n_threads: usize, mut with: impl FnMut(Event)) {
+    pub fn fold(&mut self, batch: &[Arrival], n_threads: usize, with: impl FnMut(Event)) {
+        self.settle(batch, n_threads, with);
+    }
+
+    /// The same. Returns where the documents have settled.
+    fn settle(&mut self, batch: &[Arrival], n_threads: usize, mut with: impl FnMut(Event)) -> Vec<Settled> {
         let (settled, hits) = self.store.hits(batch, n_threads);
         let mut clusters = self.store.take_cluster_events().into_iter().peekable();
         self.judge.judge(batch, &settled, &hits, &self.store, n_threads, |position, verdict| {
@@ -67,11 +80,22 @@ impl Filter {
         });
         clusters.for_each(|(_, event)| with(Event::Cluster(Box::new(event))));
         self.store.end_batch();
+        settled
+    }
+
+    /// The verdict that [`Filter::fold`] would give to `arrival` if it came next. Nothing is changed, and nothing is
+    /// remembered of it.
+    pub fn probe(&self, arrival: &Arrival) -> Verdict {
+        let probed = self.store.probe(arrival);
+        self.judge.probe(arrival, &probed, &self.store)
     }
 
     /// Decides all that waits to be decided anew: at the end of a scan, or when there is nothing else to do.
     pub fn settle_revisions(&mut self, mut with: impl FnMut(Event)) {
         self.judge.settle_revisions(&self.store, |_, verdict| with(Event::Verdict(Box::new(verdict))));
+        if let Some(Self { judge, store, .. }) = self.successor.as_deref_mut() {
+            judge.settle_revisions(store, |_, _| {});
+        }
     }
 
     /// All clusters that are templates, ranked.
@@ -101,7 +125,11 @@ impl Filter {
 
     /// Puts a label in force, or takes it back. Only between batches.
     pub fn label(&mut self, label: Label) -> Result<(), Full> {
-        self.judge.label(label)
+        self.judge.label(label.clone())?;
+        match &mut self.successor {
+            Some(successor) => successor.label(label),
+            None => Ok(()),
+        }
     }
 
     /// Forgets the document `id`, and with it the group that it heads; whether there was something to forget. Only between
@@ -112,12 +140,15 @@ impl Filter {
             self.judge.forget(of);
         }
         self.store.end_batch();
-        forgotten
+        let by_successor = self.successor.as_mut().is_some_and(|successor| successor.forget(id));
+        forgotten || by_successor
     }
 
     /// All tables, in an order that stays.
     fn tables(&mut self) -> impl Iterator<Item = &mut dyn Table> {
-        self.judge.tables().chain(self.store.tables())
+        let Self { judge, store, successor, .. } = self;
+        let beside = successor.iter_mut().flat_map(|beside| beside.judge.tables().chain(beside.store.tables()));
+        judge.tables().chain(store.tables()).chain(beside)
     }
 }
 

@@ -7,9 +7,10 @@
 //! # Invariants
 //! - Results come in the order of the jobs, whatever the number of threads. (`results_come_in_order`)
 //! - However many jobs there are, only so many batches are on their way. (`finding_waits_for_the_taker`)
-//! - A taker that asked for it is called regularly, also when nothing comes. (`a_taker_can_watch_the_clock`)
+//! - A taker that asked for it is called regularly, also when nothing comes, and at once when a bell rings.
+//!   (`a_taker_can_watch_the_clock`, `a_bell_is_heard_at_once`)
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded, never, select};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -22,7 +23,7 @@ const BATCH_BYTES_MAX: usize = 512 * 1024;
 /// Batches on their way, per thread: one being worked on, one waiting, and room for slow ones.
 pub(super) const BATCHES_PER_THREAD: usize = 4;
 /// Signing recurses by the nesting of hostile input, which is bounded, but not by two megabytes in every build.
-const STACK_BYTES: usize = 8 << 20;
+pub(super) const STACK_BYTES: usize = 8 << 20;
 
 /// Something to be done.
 pub trait Job: Send {
@@ -67,19 +68,24 @@ impl<J: Job> Belt<J> {
     }
 }
 
+/// A taker that did not ask to be called is called so seldom.
+const SELDOM: Duration = Duration::from_secs(3600);
+
 /// How a line goes.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub struct Pace<'a> {
     /// The taker is called at least that often, if only with nothing.
     pub tick: Option<Duration>,
+    /// It is called when this rings, if only with nothing.
+    pub bell: Option<&'a Receiver<()>>,
     /// Batches on their way.
     pub batches_per_thread: usize,
 }
 
-impl Default for Pace {
+impl Default for Pace<'_> {
     /// For a taker that is always quicker than the workers.
     fn default() -> Self {
-        Self { tick: None, batches_per_thread: BATCHES_PER_THREAD }
+        Self { tick: None, bell: None, batches_per_thread: BATCHES_PER_THREAD }
     }
 }
 
@@ -89,7 +95,7 @@ pub fn line<J, T, R, E, W>(
     find: impl FnOnce(&mut Belt<J>) -> R + Send,
     n_threads: NonZeroUsize,
     worker: impl Fn() -> W + Sync,
-    pace: Pace,
+    pace: Pace<'_>,
     mut take: impl FnMut(Vec<T>) -> Result<(), E>,
 ) -> Result<R, E>
 where
@@ -98,7 +104,9 @@ where
     R: Send,
     W: FnMut(J) -> T,
 {
-    let Pace { tick, batches_per_thread } = pace;
+    let Pace { tick, bell, batches_per_thread } = pace;
+    let silence = never();
+    let (tick, bell) = (tick.unwrap_or(SELDOM), bell.unwrap_or(&silence));
     let n_batches = batches_per_thread.max(1) * n_threads.get();
     let (permits_back, permits) = bounded(n_batches);
     for _ in 0..n_batches {
@@ -124,14 +132,13 @@ where
         let mut waiting = BTreeMap::new();
         let mut number = 0;
         loop {
-            let batch = match tick {
-                None => made.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                Some(tick) => made.recv_timeout(tick),
-            };
-            match batch {
-                Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => take(Vec::new())?,
-                Ok(batch) => drop(waiting.insert(batch.number, batch.values)),
+            select! {
+                recv(made) -> batch => match batch {
+                    Err(_) => break,
+                    Ok(batch) => drop(waiting.insert(batch.number, batch.values)),
+                },
+                recv(bell) -> _ => take(Vec::new())?,
+                default(tick) => take(Vec::new())?,
             }
             while let Some(values) = waiting.remove(&number) {
                 number += 1;
@@ -164,6 +171,31 @@ mod tests {
         fn n_bytes(&self) -> usize {
             1
         }
+    }
+
+    #[test]
+    fn a_bell_is_heard_at_once() {
+        let (ring, bell) = bounded(1);
+        let (end, ended) = bounded::<()>(0);
+        let find = move |_: &mut Belt<u32>| {
+            ring.send(()).unwrap();
+            // Nothing ever comes: only the bell gets us out of here.
+            ended.recv().unwrap_err();
+        };
+        let mut end = Some(end);
+        let pace = Pace { bell: Some(&bell), ..Pace::default() };
+        let found = line(
+            find,
+            NonZeroUsize::MIN,
+            || |job: u32| job,
+            pace,
+            |values| {
+                assert!(values.is_empty());
+                end = None;
+                Ok::<_, ()>(())
+            },
+        );
+        assert_eq!((found, end.is_none()), (Ok(()), true));
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! The steps put together: [`Steps`] takes one record through all of them, [`sign`] does so with many on several threads.
 
+pub mod checks;
 pub mod directory;
 pub mod dispatch;
 pub mod exact;
+pub mod explanation;
 pub mod filter;
 pub mod lexicon;
 pub mod line;
@@ -20,6 +22,7 @@ use crate::signature::imatch::Lexicons;
 use crate::signature::keyed::Keys;
 use crate::signature::{Signatures, Signer};
 use crate::text::{Cutter, Text};
+use crate::verdict::comparison::Side;
 use std::sync::Arc;
 
 /// All steps from a record to its signatures; a thread makes one and uses it for ever.
@@ -37,6 +40,30 @@ pub struct Signed<'a> {
     pub text: &'a Text,
     /// Its signatures.
     pub signatures: Signatures,
+}
+
+impl Signed<'_> {
+    /// The same, kept beyond the next one.
+    pub fn kept(self) -> Made {
+        Made { document: self.document.clone(), text: self.text.clone(), signatures: self.signatures }
+    }
+}
+
+/// A document with all that the steps have made of it.
+pub struct Made {
+    /// What was read.
+    pub document: Document,
+    /// Its words, sentences and blocks.
+    pub text: Text,
+    /// Its signatures.
+    pub signatures: Signatures,
+}
+
+impl Made {
+    /// As one of two that are compared.
+    pub fn side(&self) -> Side<'_> {
+        Side { document: &self.document, text: &self.text, signatures: &self.signatures }
+    }
 }
 
 impl Steps {

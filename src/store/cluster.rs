@@ -108,6 +108,11 @@ impl Cluster {
         }
     }
 
+    /// Whether anybody can know its id: pages bear it from the second one on.
+    pub(super) fn is_spoken_of(&self) -> bool {
+        self.size >= 2
+    }
+
     /// Takes in another, which is younger: then no more leaders are added.
     pub(super) fn absorb(&mut self, other: &Self) {
         self.size = self.size.saturating_add(other.size);

@@ -53,6 +53,21 @@ pub struct Styled {
     pub resemblance: Resemblance,
 }
 
+/// Where a page belongs.
+enum Place {
+    /// It is a leader itself, fetched again.
+    Own(Ref, Resemblance),
+    /// Nobody looks like it; this one came nearest.
+    Alone(Resemblance),
+    /// With a leader.
+    With {
+        best: Ref,
+        resemblance: Resemblance,
+        /// Other leaders that it looks so much like that all clusters become one, by likeness.
+        alike: Vec<Ref>,
+    },
+}
+
 /// Style leaders and their clusters.
 pub(super) struct Clusters {
     settings: TemplateSettings,
@@ -131,32 +146,22 @@ impl Clusters {
         member: Member<'_>,
         candidates: &[(Ref, Resemblance)],
     ) -> (Styled, Option<Ref>) {
-        let itself =
-            candidates.iter().find(|(of, _)| self.get(*of).is_some_and(|leader| leader.id_key == member.id_key));
-        if let Some(&(of, resemblance)) = itself {
-            // Fetched again: it leads where it led.
-            self.touch(of.slot, member);
-            let cluster = self.leaders[of.slot as usize].cluster;
-            let cluster = (cluster != NONE).then(|| self.state(cluster));
-            return (Styled { cluster, resemblance }, None);
-        }
-        let mut ranked: Vec<&(Ref, Resemblance)> =
-            candidates.iter().filter(|(of, found)| found.score > 0.0 && self.get(*of).is_some()).collect();
-        ranked.sort_by(|(a, x), (b, y)| {
-            let born = |of: &Ref| self.leaders[of.slot as usize].born;
-            y.score.total_cmp(&x.score).then(born(a).cmp(&born(b)))
-        });
-        let Some(&&(best, resemblance)) = ranked.first() else {
-            let nearest = candidates.iter().map(|(_, found)| *found);
-            let nearest = nearest.max_by(|a, b| (a.frame + a.style).total_cmp(&(b.frame + b.style)));
-            let of = self.lead(look, member, NONE);
-            return (Styled { cluster: None, resemblance: nearest.unwrap_or_default() }, Some(of));
+        let (best, resemblance, alike) = match self.place(member.id_key, candidates) {
+            Place::Own(of, resemblance) => {
+                // Fetched again: it leads where it led.
+                self.touch(of.slot, member);
+                return (Styled { cluster: self.state_of(of), resemblance }, None);
+            }
+            Place::Alone(resemblance) => {
+                let of = self.lead(look, member, NONE);
+                return (Styled { cluster: None, resemblance }, Some(of));
+            }
+            Place::With { best, resemblance, alike } => (best, resemblance, alike),
         };
         let mut cluster = self.cluster_of(best.slot, member);
-        for (of, found) in ranked.into_iter().skip(1).copied() {
+        for of in alike {
             // A merge before may have dropped it.
-            let is_other = self.get(of).is_some_and(|leader| leader.cluster != cluster);
-            if is_other && resemblance.score >= self.settings.merge_min && found.score >= self.settings.merge_min {
+            if self.get(of).is_some_and(|leader| leader.cluster != cluster) {
                 let other = self.cluster_of(of.slot, member);
                 cluster = self.merge(cluster, other, member.position);
             }
@@ -182,6 +187,62 @@ impl Clusters {
         let styled = Styled { cluster: Some(self.state(cluster)), resemblance };
         self.announce(cluster, member.position);
         (styled, own)
+    }
+
+    /// What [`Clusters::settle`] would say of a page that was compared with `candidates`, and the ids of the clusters that would
+    /// become part of its own.
+    pub(super) fn probe(&self, member: Member<'_>, candidates: &[(Ref, Resemblance)]) -> (Styled, Vec<u64>) {
+        let (best, resemblance, alike) = match self.place(member.id_key, candidates) {
+            Place::Own(of, resemblance) => return (Styled { cluster: self.state_of(of), resemblance }, Vec::new()),
+            Place::Alone(resemblance) => return (Styled { cluster: None, resemblance }, Vec::new()),
+            Place::With { best, resemblance, alike } => (best, resemblance, alike),
+        };
+        let mut younger_ids = Vec::new();
+        let mut cluster = self.led_by(best.slot, member);
+        let mut merged = vec![self.leaders[best.slot as usize].cluster];
+        for of in alike {
+            let number = self.leaders[of.slot as usize].cluster;
+            if number == NONE || !merged.contains(&number) {
+                merged.push(number);
+                let other = self.led_by(of.slot, member);
+                // The older takes in the younger, and no two began with one page.
+                let (mut older, younger) = if cluster.born <= other.born { (cluster, other) } else { (other, cluster) };
+                older.absorb(&younger);
+                cluster = older;
+                younger_ids.extend(younger.is_spoken_of().then_some(younger.id));
+            }
+        }
+        if !member.is_known {
+            cluster.join(member, resemblance);
+        }
+        (Styled { cluster: Some(cluster.state(&self.settings)), resemblance }, younger_ids)
+    }
+
+    /// Where a page that was compared with `candidates` belongs.
+    fn place(&self, id_key: u64, candidates: &[(Ref, Resemblance)]) -> Place {
+        let itself = candidates.iter().find(|(of, _)| self.get(*of).is_some_and(|leader| leader.id_key == id_key));
+        if let Some(&(of, resemblance)) = itself {
+            return Place::Own(of, resemblance);
+        }
+        let mut ranked: Vec<&(Ref, Resemblance)> =
+            candidates.iter().filter(|(of, found)| found.score > 0.0 && self.get(*of).is_some()).collect();
+        ranked.sort_by(|(a, x), (b, y)| {
+            let born = |of: &Ref| self.leaders[of.slot as usize].born;
+            y.score.total_cmp(&x.score).then(born(a).cmp(&born(b)))
+        });
+        let Some((&&(best, resemblance), others)) = ranked.split_first() else {
+            let nearest = candidates.iter().map(|(_, found)| *found);
+            let nearest = nearest.max_by(|a, b| (a.frame + a.style).total_cmp(&(b.frame + b.style)));
+            return Place::Alone(nearest.unwrap_or_default());
+        };
+        let merge_min = self.settings.merge_min;
+        let alike = others.iter().filter(|(_, found)| resemblance.score >= merge_min && found.score >= merge_min);
+        Place::With { best, resemblance, alike: alike.map(|(of, _)| *of).collect() }
+    }
+
+    /// Whether the leader `of` lives, and will when those without a page since `before_ms` have gone.
+    pub(super) fn outlives(&self, of: Ref, before_ms: Option<i64>) -> bool {
+        self.get(of).is_some_and(|leader| before_ms.is_none_or(|before_ms| leader.touched_ms >= before_ms))
     }
 
     /// Leaders without a page since `before_ms` give way.
@@ -211,7 +272,8 @@ impl Clusters {
 
     /// What there is to say of the cluster of this name.
     pub(super) fn named(&self, id: &str) -> Option<ClusterEvent> {
-        let found = self.clusters.iter().find(|cluster| cluster.is_live && name(cluster.id) == id)?;
+        let number = u64::from_str_radix(id.strip_prefix("t-")?, 16).ok().filter(|number| name(*number) == id)?;
+        let found = self.clusters.iter().find(|cluster| cluster.is_live && cluster.id == number)?;
         Some(self.event(found))
     }
 
@@ -224,13 +286,22 @@ impl Clusters {
         self.n_evicted
     }
 
+    /// The cluster of a leader as it is, or as it would begin.
+    fn led_by(&self, slot: u32, member: Member<'_>) -> Cluster {
+        let leader = &self.leaders[slot as usize];
+        match leader.cluster {
+            NONE => Cluster::new(id(leader.id_key, leader.born), leader.born, member.kind, slot, leader.domain),
+            number => self.clusters[number as usize].clone(),
+        }
+    }
+
     /// The cluster of a leader, begun if it has none.
     fn cluster_of(&mut self, slot: u32, member: Member<'_>) -> u32 {
         let leader = &self.leaders[slot as usize];
         if leader.cluster != NONE {
             return leader.cluster;
         }
-        let cluster = Cluster::new(id(leader.id_key, leader.born), leader.born, member.kind, slot, leader.domain);
+        let cluster = self.led_by(slot, member);
         let number = match self.free_clusters.pop() {
             Some(number) => {
                 self.clusters[number as usize] = cluster;
@@ -264,7 +335,7 @@ impl Clusters {
             merges.insert(gone.id, id);
         }
         // Pages bear the cluster's id from the second one on: whoever follows it must learn of this, however small it was.
-        if gone.size >= 2 {
+        if gone.is_spoken_of() {
             let event = ClusterEvent { merged_into: Some(name(id)), ..self.event(&gone) };
             self.events.push((position, event));
             self.merged.push(Merge { position, younger: gone.id, older: id });
@@ -374,6 +445,12 @@ impl Clusters {
 
     fn state(&self, number: u32) -> ClusterState {
         self.clusters[number as usize].state(&self.settings)
+    }
+
+    /// The cluster that `of` leads.
+    fn state_of(&self, of: Ref) -> Option<ClusterState> {
+        let number = self.leaders[of.slot as usize].cluster;
+        (number != NONE).then(|| self.state(number))
     }
 
     fn event(&self, cluster: &Cluster) -> ClusterEvent {

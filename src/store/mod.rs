@@ -25,6 +25,7 @@ mod exhaustive;
 mod frequency;
 mod holders;
 mod index;
+mod kept;
 mod keys;
 mod lines;
 mod look;
@@ -55,6 +56,7 @@ pub use cluster::{ClusterState, Merge, name as cluster_name, number as cluster_n
 pub use clusters::Styled;
 pub use holders::{Held, Holders};
 pub use index::Index;
+pub use kept::{Group, Kept};
 pub use look::Resemblance as LookResemblance;
 pub use plan::Plan;
 pub use postings::Postings;
@@ -71,6 +73,7 @@ use crate::signature::keyed::mix;
 use crate::signature::prefetch;
 use crate::verdict::event::ClusterEvent;
 use pages::Pages;
+use prototypes::Doomed;
 use serde::Serialize;
 use settle::Settler;
 use weigh::Weigher;
@@ -81,6 +84,18 @@ pub struct Store {
     settler: Settler,
     weigher: Weigher,
     pages: Pages,
+}
+
+/// What match would say of a document that has not come yet.
+pub struct Probed {
+    /// Whose copy it is, and whose style it has. A new head has a reference that nobody else has.
+    pub settled: Settled,
+    /// Whose words it holds.
+    pub hits: Hits,
+    /// The clusters that would become part of its own.
+    pub merged: Vec<u64>,
+    /// Who would have given way to it.
+    doomed: Doomed,
 }
 
 /// What there is in the store, and what has left it.
@@ -162,6 +177,19 @@ impl Store {
     /// The second half: whose words they hold.
     pub fn weigh(&mut self, batch: &[Arrival], settled: &[Settled], n_threads: usize) -> Vec<Hits> {
         self.weigher.weigh(batch, settled, self.settler.prototypes(), n_threads)
+    }
+
+    /// What [`Store::hits`] would say of `arrival` if it came next. Nothing is changed.
+    pub fn probe(&self, arrival: &Arrival) -> Probed {
+        let (settled, doomed, merged) = self.settler.probe(arrival);
+        let outlives = |of: Ref| self.settler.prototypes().outlives(of, &doomed);
+        let hits = self.weigher.find(arrival, &settled, outlives);
+        Probed { settled, hits, merged, doomed }
+    }
+
+    /// Whether `of` will be there when the document of a probe comes.
+    pub fn outlives(&self, of: Ref, probed: &Probed) -> bool {
+        self.settler.prototypes().outlives(of, &probed.doomed)
     }
 
     /// Forgets who died in the batch.
@@ -259,6 +287,17 @@ impl Store {
     /// The position of the last document.
     pub fn position(&self) -> u64 {
         self.settler.position()
+    }
+
+    /// The time of the store in milliseconds since 1970: that of its documents, which never goes back.
+    pub fn now_ms(&self) -> Option<i64> {
+        self.settler.now_ms()
+    }
+
+    /// Begins where `other` is: at its position and time. Panics when it has seen something: that is a bug in the caller.
+    pub fn begin_at(&mut self, other: &Self) {
+        assert_eq!(self.position(), 0, "only an empty store begins somewhere");
+        self.settler.begin_at(&other.settler);
     }
 
     /// What there is, and what has left.

@@ -13,6 +13,10 @@
 //! - Nobody holds more than a share, and nobody else pays for it. (`a_flood_pushes_out_its_own`)
 //! - The order of giving way is that of the last member. (`the_longest_without_a_member_gives_way`)
 
+mod doomed;
+
+pub(super) use doomed::Doomed;
+
 use super::Damaged;
 use super::card::{Card, Glance};
 use super::cells::{CellEnds, Cells, Handle};
@@ -230,6 +234,19 @@ impl Prototypes {
         Some(())
     }
 
+    /// The further prototypes of the group of `head`, the oldest first.
+    pub(super) fn further(&self, head: Ref) -> Vec<Ref> {
+        let slots = self.get(head).map(|prototype| prototype.further).into_iter().flatten();
+        slots.filter(|&slot| slot != NONE).map(|slot| self.reference(slot)).collect()
+    }
+
+    /// Bytes of what it is compared by, and of what it says of itself.
+    pub(super) fn n_bytes(&self, of: Ref) -> Option<(usize, usize)> {
+        let (prototype, mut card) = (self.get(of)?, Vec::new());
+        self.read_card(of, &mut card)?;
+        Some((prototype.n_proof as usize, card.len()))
+    }
+
     /// The id of the longest member, where that is not the head.
     pub(super) fn longest(&self, head: Ref) -> Option<String> {
         let mut bytes = Vec::new();
@@ -275,10 +292,7 @@ impl Prototypes {
         let prototype = &mut self.slots[head.slot as usize];
         prototype.seen_ms = now_ms;
         if is_new {
-            prototype.size = prototype.size.saturating_add(1);
-            if domain != 0 {
-                prototype.domains.add(domain);
-            }
+            (prototype.size, prototype.domains) = prototype.with_member(domain);
         }
         self.unlink(head.slot);
         self.link(head.slot);
@@ -287,7 +301,7 @@ impl Prototypes {
     /// Notes a member that is longer than all before it, if there is room for its id.
     pub(super) fn note_longest(&mut self, head: Ref, n_words: u32, id: &str) {
         let prototype = &mut self.slots[head.slot as usize];
-        if n_words <= prototype.longest_words || Cells::cells_for(id.len()) > self.cells.n_free() {
+        if !prototype.is_outgrown(n_words) || Cells::cells_for(id.len()) > self.cells.n_free() {
             return;
         }
         prototype.longest_words = n_words;
@@ -564,6 +578,20 @@ impl Prototype {
         }
     }
 
+    /// The size and the domains of its group with one more member.
+    fn with_member(&self, domain: u64) -> (u32, Spread<32>) {
+        let mut domains = self.domains;
+        if domain != 0 {
+            domains.add(domain);
+        }
+        (self.size.saturating_add(1), domains)
+    }
+
+    /// Whether a member of so many words is longer than all before it.
+    fn is_outgrown(&self, n_words: u32) -> bool {
+        n_words > self.longest_words
+    }
+
     /// Whether the group can take a further prototype.
     pub(super) fn n_further(&self) -> usize {
         self.further.iter().filter(|&&slot| slot != NONE).count()
@@ -590,19 +618,19 @@ mod tests {
     use crate::store::snapshot::tests::copied;
     use crate::store::tests::arrival;
 
-    struct Made {
+    pub(super) struct Made {
         proof: Proof,
         card: Card,
         owner: u64,
     }
 
-    fn made(number: u64, owner: u64) -> Made {
-        let arrival = arrival(&format!("document {number}"), Kind::Email, 100 * number..100 * number + 40);
+    pub(super) fn made(number: u64, owner: u64, n_terms: u64) -> Made {
+        let arrival = arrival(&format!("document {number}"), Kind::Email, 100 * number..100 * number + n_terms);
         let proof = Proof::of(&arrival.signatures, 5).unwrap();
         Made { proof, card: Card::of(&arrival, 512, 0), owner }
     }
 
-    fn newcomer(made: &Made, position: u64) -> Newcomer<'_> {
+    pub(super) fn newcomer(made: &Made, position: u64) -> Newcomer<'_> {
         Newcomer {
             position,
             now_ms: position as i64,
@@ -617,7 +645,7 @@ mod tests {
     }
 
     fn insert(prototypes: &mut Prototypes, position: u64, owner: u64) -> Ref {
-        prototypes.insert(&newcomer(&made(position, owner), position))
+        prototypes.insert(&newcomer(&made(position, owner, 40), position))
     }
 
     #[test]
@@ -625,7 +653,7 @@ mod tests {
         let mut prototypes = Prototypes::new(4, 100, 1.0);
         let head = insert(&mut prototypes, 1, 1);
         prototypes.join(head, 2, 2, true);
-        let further = prototypes.insert_further(head, &newcomer(&made(2, 2), 2)).unwrap();
+        let further = prototypes.insert_further(head, &newcomer(&made(2, 2, 40), 2)).unwrap();
         assert_eq!((prototypes.head_of(further), prototypes.get(head).unwrap().size), (Some(head), 2));
         prototypes.replace(head, 3);
         assert!(!prototypes.lives(head) && !prototypes.lives(further));
@@ -640,11 +668,13 @@ mod tests {
         let mut prototypes = Prototypes::new(9, 100, 1.0);
         let head = insert(&mut prototypes, 1, 1);
         let further: Vec<Ref> =
-            (2..5).map(|n| prototypes.insert_further(head, &newcomer(&made(n, n), n)).unwrap()).collect();
-        assert_eq!(prototypes.insert_further(head, &newcomer(&made(5, 5), 5)), None, "four are enough");
+            (2..5).map(|n| prototypes.insert_further(head, &newcomer(&made(n, n, 40), n)).unwrap()).collect();
+        assert_eq!(prototypes.insert_further(head, &newcomer(&made(5, 5, 40), 5)), None, "four are enough");
         prototypes.replace(further[0], 6);
         assert_eq!(prototypes.get(head).unwrap().n_further(), 2);
-        assert!(prototypes.lives(further[1]) && prototypes.insert_further(head, &newcomer(&made(7, 7), 7)).is_some());
+        assert!(
+            prototypes.lives(further[1]) && prototypes.insert_further(head, &newcomer(&made(7, 7, 40), 7)).is_some()
+        );
     }
 
     #[test]
@@ -686,7 +716,7 @@ mod tests {
         let mut prototypes = Prototypes::new(5, 40, 0.5);
         for number in 1..20 {
             let head = insert(&mut prototypes, number, number % 3 + 1);
-            prototypes.insert_further(head, &newcomer(&made(100 + number, 9), number));
+            prototypes.insert_further(head, &newcomer(&made(100 + number, 9, 40), number));
         }
         let bytes = prototypes.save().unwrap();
         let mut again = Prototypes::new(5, 40, 0.5);

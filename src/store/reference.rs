@@ -20,6 +20,9 @@ pub struct Ref {
 }
 
 impl Ref {
+    /// Whoever has not been stored yet. Nobody ever is: there is no such slot.
+    pub(super) const UNBORN: Self = Self { slot: NONE, generation: 0 };
+
     /// In the lower 40 bits; never 0.
     pub fn packed(self) -> u64 {
         u64::from(self.slot) << 16 | u64::from(self.generation)

@@ -4,6 +4,8 @@
 //! nearest prototype and the cluster of its nearest leader, or begins its own. Heads and leaders hold keys, copies hold
 //! none: ten thousand copies of a mail are one group.
 //!
+//! What is found is found without changing anything, so that [`probe`] can ask what would be said of a document.
+//!
 //! # Invariants
 //! - Only what was verified joins. (`candidates_are_verified`)
 //! - A document is never compared with its own earlier version, and fetching it again counts nothing.
@@ -11,6 +13,7 @@
 //! - Copies leave no keys behind. (`copies_hold_no_keys`)
 
 mod forget;
+mod probe;
 
 use super::card::Card;
 use super::cells::CellEnds;
@@ -88,6 +91,21 @@ struct Clock {
     now_ms: Option<i64>,
 }
 
+impl Clock {
+    /// The clock after a record of `time_ms`.
+    fn after(self, time_ms: Option<i64>, jump_ms: i64) -> Self {
+        let now_ms = match (self.now_ms, time_ms) {
+            (Some(now), Some(time)) => Some(time.min(now.saturating_add(jump_ms)).max(now)),
+            (now, time) => now.or(time),
+        };
+        Self { position: self.position + 1, now_ms }
+    }
+
+    fn now_ms(self) -> i64 {
+        self.now_ms.unwrap_or(0)
+    }
+}
+
 impl Settler {
     pub(super) fn new(settings: &Settings, plan: &Plan) -> Self {
         Self {
@@ -153,80 +171,36 @@ impl Settler {
 
     /// Settles the next document.
     pub(super) fn settle(&mut self, arrival: &Arrival, keys: &SettleKeys) -> Settled {
-        let signatures = &arrival.signatures;
-        self.clock.position += 1;
-        let position = self.clock.position;
-        let now_ms = self.tick(arrival.time_ms);
-        if self.store.ttl_hours > 0 {
-            let before_ms = now_ms.saturating_sub(hours_ms(self.store.ttl_hours));
+        self.clock = self.clock_after(arrival);
+        let (position, now_ms) = (self.clock.position, self.clock.now_ms());
+        if let Some(before_ms) = self.expires_before(now_ms) {
             self.prototypes.expire(before_ms, position);
             self.clusters.expire(before_ms, position);
         }
-        let content = seen::content(match signatures.shown.digest {
-            Some(digest) => digest as u64,
-            None => mix(u64::from(signatures.n_words), u64::from(arrival.n_text_bytes)),
-        });
-        let sighting = self.all.as_ref().map_or_else(|| self.seen.get(keys.id), |all| all.sighting(keys.id));
-        let recrawl = sighting.map(|sighting| match sighting.content == content {
-            true => Recrawl::Unchanged,
-            false => Recrawl::Changed,
-        });
+        let recognised = self.recognised(arrival, keys, |_| true);
+        let Recognised { content, recrawl, own, .. } = recognised;
         let server = self.server(arrival);
-        let mut settled = Settled {
-            position,
-            recrawl,
-            head: None,
-            learns: false,
-            joined: None,
-            group: (0, 0),
-            likeness: 0.0,
-            n_common: (0, 0),
-            server,
-            styled: Styled::default(),
-        };
-        // Its own record, if it had one.
-        let own = sighting
-            .and_then(|sighting| sighting.of)
-            .filter(|of| self.prototypes.get(*of).is_some_and(|prototype| prototype.id_key == keys.id));
+        let mut settled = Settled::new(position, recrawl, server);
         if let (Some(own), Some(Recrawl::Changed)) = (own, recrawl) {
             self.prototypes.replace(own, position);
         }
         let mut sighted = None;
-        let proof = match &self.all {
-            Some(_) => Proof::whole(signatures, self.core_terms_min),
-            None => Proof::of(signatures, self.core_terms_min),
-        };
-        if let Some(proof) = proof {
-            match own.filter(|_| recrawl == Some(Recrawl::Unchanged)) {
+        if let Some(proof) = self.proof(arrival) {
+            match recognised.unchanged() {
                 Some(own) if self.prototypes.head_of(own) == Some(own) => {
                     settled.head = Some(own);
                     self.prototypes.join(own, 0, now_ms, false);
                     sighted = Some(own);
                 }
                 own => {
-                    let known =
-                        sighting.filter(|_| recrawl == Some(Recrawl::Unchanged)).and_then(|sighting| sighting.of);
+                    let known = recognised.known();
                     let newcomer = Arriving { arrival, keys, proof: &proof, position, now_ms, server, own, known };
                     sighted = self.settle_text(&newcomer, &mut settled);
                 }
             }
         }
         if let Some(look) = &keys.look {
-            let is_copy = settled.joined.is_some();
-            let is_mirror =
-                settled.joined.as_ref().and_then(|joined| joined.url).is_some_and(UrlSimilarity::is_similar);
-            let member = Member {
-                position,
-                now_ms,
-                kind: signatures.kind,
-                id_key: keys.id,
-                id: &arrival.id,
-                domain: server.domain,
-                link_domains: &signatures.link_domains,
-                is_copy,
-                is_mirror,
-                is_known: sighting.is_some(),
-            };
+            let member = member(arrival, keys, &settled, now_ms, recognised.sighting.is_some());
             settled.styled = self.settle_look(look, keys, member);
         }
         if let Some(head) = settled.head.and_then(|head| self.prototypes.get(head)) {
@@ -240,18 +214,55 @@ impl Settler {
         settled
     }
 
+    /// The clock when `arrival` is settled next.
+    fn clock_after(&self, arrival: &Arrival) -> Clock {
+        self.clock.after(arrival.time_ms, hours_ms(self.store.time_jump_max_hours))
+    }
+
+    /// What had no member since then is too old.
+    fn expires_before(&self, now_ms: i64) -> Option<i64> {
+        (self.store.ttl_hours > 0).then(|| now_ms.saturating_sub(hours_ms(self.store.ttl_hours)))
+    }
+
+    /// What is known of the id of `arrival`; `stays` says who of those that live is still to be there.
+    fn recognised(&self, arrival: &Arrival, keys: &SettleKeys, stays: impl Fn(Ref) -> bool) -> Recognised {
+        let signatures = &arrival.signatures;
+        let content = seen::content(match signatures.shown.digest {
+            Some(digest) => digest as u64,
+            None => mix(u64::from(signatures.n_words), u64::from(arrival.n_text_bytes)),
+        });
+        let sighting = self.all.as_ref().map_or_else(|| self.seen.get(keys.id), |all| all.sighting(keys.id));
+        let recrawl = sighting.map(|sighting| match sighting.content == content {
+            true => Recrawl::Unchanged,
+            false => Recrawl::Changed,
+        });
+        let own = sighting
+            .and_then(|sighting| sighting.of)
+            .filter(|of| self.prototypes.get(*of).is_some_and(|prototype| prototype.id_key == keys.id) && stays(*of));
+        Recognised { content, sighting, recrawl, own }
+    }
+
+    /// What `arrival` is compared by.
+    fn proof(&self, arrival: &Arrival) -> Option<Proof> {
+        match &self.all {
+            Some(_) => Proof::whole(&arrival.signatures, self.core_terms_min),
+            None => Proof::of(&arrival.signatures, self.core_terms_min),
+        }
+    }
+
     /// Finds the group of a text, or begins one. Returns the reference that its id is remembered by.
     fn settle_text(&mut self, arriving: &Arriving<'_>, settled: &mut Settled) -> Option<Ref> {
-        let &Arriving { arrival, keys, now_ms, server, own, .. } = arriving;
+        let &Arriving { arrival, now_ms, server, own, .. } = arriving;
+        let mut candidates = std::mem::take(&mut self.candidates);
+        let mut scratch = std::mem::take(&mut self.scratch);
         if self.all.is_some() {
-            self.gather_all(arriving, settled);
+            self.gather_all(arriving, settled, &mut candidates);
         } else {
-            self.gather(keys);
-            let count = |signal: u8| self.candidates.iter().filter(|found| found.signals & signal != 0).count() as u32;
-            settled.n_common = (count(IMATCH), count(MINHASH));
+            self.gather(arriving.keys, settled, &mut candidates, |of| self.prototypes.lives(of));
         }
-        let best = self.nearest(arriving, settled);
-        let Some((of, head, signals, to_head)) = best else {
+        let nearest = self.nearest(arriving, settled, &mut candidates, &mut scratch);
+        (self.candidates, self.scratch) = (candidates, scratch);
+        let Some(nearest) = nearest else {
             if let Some(own) = own {
                 // A further prototype whose group it was: it stays what it is.
                 settled.head = self.prototypes.head_of(own);
@@ -262,74 +273,100 @@ impl Settler {
             settled.learns = true;
             return Some(head);
         };
-        let is_new = arriving.known.and_then(|of| self.prototypes.head_of(of)) != Some(head);
-        self.prototypes.join(head, server.domain, now_ms, is_new);
+        let head = nearest.head;
+        self.prototypes.join(head, server.domain, now_ms, self.is_new(arriving, head));
+        let mut longest = None;
         if self.mirror.canonical == Canonical::Longest {
             self.prototypes.note_longest(head, arrival.signatures.n_words, &arrival.id);
+            longest = self.prototypes.longest(head);
         }
         settled.head = Some(head);
-        if let Some(card) = self.prototypes.card(head) {
-            let url = match (arrival.url.as_deref(), card.url()) {
-                (Some(this), Some(that)) => Some(UrlSimilarity::of(this, that, Denominator::Simpson)),
-                _ => None,
-            };
-            let canonical = match self.mirror.canonical {
-                Canonical::FirstSeen => None,
-                Canonical::RelCanonical => card.canonical.clone(),
-                Canonical::Longest => self.prototypes.longest(head),
-            };
-            let canonical = canonical.unwrap_or_else(|| card.id.clone());
-            let Likeness { score: likeness, view, .. } = to_head;
-            settled.joined = Some(Joined { card, likeness, view, signals: names(signals), canonical, url });
-        }
-        // What is not near to any prototype stands for others like it.
+        settled.joined = self.joined(arrival, &nearest, longest);
         let n_prototypes = self.prototypes.get(head).map_or(0, |head| 1 + head.n_further());
-        let stands =
-            own.is_none() && of.1.score < self.mirror.prototype_below && n_prototypes < self.mirror.prototypes_max;
+        let stands = self.stands(arriving, &nearest, n_prototypes);
         let further = stands.then(|| self.stand(head, arriving)).flatten();
         // Standing may have cost the group, in a store of one group.
         settled.head = settled.head.filter(|head| self.prototypes.lives(*head));
         Some(own.or(further).unwrap_or(head))
     }
 
-    /// All live prototypes that share a key, with the number of keys.
-    fn gather(&mut self, keys: &SettleKeys) {
-        self.candidates.clear();
+    /// Whether a document that joins the group of `head` is not counted there yet.
+    fn is_new(&self, arriving: &Arriving<'_>, head: Ref) -> bool {
+        arriving.known.and_then(|of| self.prototypes.head_of(of)) != Some(head)
+    }
+
+    /// Whose copy `arrival` is; `longest` is the longest member of the group, where that matters.
+    fn joined(&self, arrival: &Arrival, nearest: &Nearest, longest: Option<String>) -> Option<Joined> {
+        let card = self.prototypes.card(nearest.head)?;
+        let url = match (arrival.url.as_deref(), card.url()) {
+            (Some(this), Some(that)) => Some(UrlSimilarity::of(this, that, Denominator::Simpson)),
+            _ => None,
+        };
+        let canonical = match self.mirror.canonical {
+            Canonical::FirstSeen => None,
+            Canonical::RelCanonical => card.canonical.clone(),
+            Canonical::Longest => longest,
+        };
+        let canonical = canonical.unwrap_or_else(|| card.id.clone());
+        let Likeness { score: likeness, view, .. } = nearest.to_head;
+        Some(Joined { card, likeness, view, signals: names(nearest.signals), canonical, url })
+    }
+
+    /// Whether it becomes a further prototype of a group of `n_prototypes`: what is not near to any stands for others like it.
+    fn stands(&self, arriving: &Arriving<'_>, nearest: &Nearest, n_prototypes: usize) -> bool {
+        arriving.own.is_none()
+            && nearest.score < self.mirror.prototype_below
+            && n_prototypes < self.mirror.prototypes_max
+    }
+
+    /// All prototypes that live and share a key, with the number of keys.
+    fn gather(
+        &self,
+        keys: &SettleKeys,
+        settled: &mut Settled,
+        candidates: &mut Vec<Candidate>,
+        lives: impl Fn(Ref) -> bool,
+    ) {
+        candidates.clear();
         let families = [(DIGEST, &self.digests, &keys.digests), (IMATCH, &self.imatch, &keys.imatch)];
         for (signal, index, keys) in families.into_iter().chain([(MINHASH, &self.minhash, &keys.minhash)]) {
             for &key in keys {
-                index.find(key, |of| add(&mut self.candidates, of, signal));
+                index.find(key, |of| add(candidates, of, signal));
             }
         }
-        for candidate in &self.candidates {
+        for candidate in &*candidates {
             self.prototypes.prefetch_slot(candidate.of);
         }
-        self.candidates.retain(|candidate| self.prototypes.lives(candidate.of));
-        for candidate in &self.candidates {
+        candidates.retain(|candidate| lives(candidate.of));
+        for candidate in &*candidates {
             self.prototypes.prefetch(candidate.of);
         }
+        let count = |signal: u8| candidates.iter().filter(|found| found.signals & signal != 0).count() as u32;
+        settled.n_common = (count(IMATCH), count(MINHASH));
     }
 
     /// All live prototypes that it is a copy of, without keys.
-    fn gather_all(&mut self, arriving: &Arriving<'_>, settled: &mut Settled) {
+    fn gather_all(&mut self, arriving: &Arriving<'_>, settled: &mut Settled, candidates: &mut Vec<Candidate>) {
         let Some(all) = &mut self.all else { return };
         let prototypes = &self.prototypes;
         let found = all.find(&arriving.document(), &self.mirror, |of| prototypes.lives(of));
         settled.n_common = found.n_common;
         settled.likeness = found.likeness;
-        self.candidates.clear();
-        self.candidates.extend(found.copies.iter().map(|&(of, signals)| Candidate { of, n_keys: 1, signals }));
+        candidates.clear();
+        candidates.extend(found.copies.iter().map(|&(of, signals)| Candidate { of, n_keys: 1, signals }));
     }
 
-    /// The nearest prototype by direct comparison, with its head, the keys that led there and the likeness to the head.
+    /// The nearest of the candidates by direct comparison.
     fn nearest(
-        &mut self,
+        &self,
         arriving: &Arriving<'_>,
         settled: &mut Settled,
-    ) -> Option<((Ref, Likeness), Ref, u8, Likeness)> {
+        candidates: &mut [Candidate],
+        scratch: &mut Vec<u8>,
+    ) -> Option<Nearest> {
         let prototypes = &self.prototypes;
         let born = |of: Ref| prototypes.get(of).map_or(0, |prototype| prototype.born);
-        self.candidates.sort_unstable_by_key(|found| {
+        candidates.sort_unstable_by_key(|found| {
             (std::cmp::Reverse((found.signals & DIGEST, found.n_keys)), born(found.of), found.of)
         });
         let all = &self.all;
@@ -339,12 +376,12 @@ impl Settler {
         };
         let mut compared: Vec<(Ref, Likeness, u8)> = Vec::new();
         let n_compared_max = if all.is_some() { usize::MAX } else { self.mirror.candidates_max };
-        for candidate in self.candidates.iter().take(n_compared_max) {
+        for candidate in candidates.iter().take(n_compared_max) {
             // Its own earlier self is no one to be compared with.
             if prototypes.get(candidate.of).is_none_or(|prototype| prototype.id_key == arriving.keys.id) {
                 continue;
             }
-            let likeness = proof_of(candidate.of, &mut self.scratch).and_then(|proof| arriving.proof.likeness(&proof));
+            let likeness = proof_of(candidate.of, scratch).and_then(|proof| arriving.proof.likeness(&proof));
             if let Some(likeness) = likeness {
                 settled.likeness = settled.likeness.max(likeness.score);
                 if self.mirror.is_copy(arriving.proof, likeness, arriving.arrival.unspaced) {
@@ -358,11 +395,11 @@ impl Settler {
             let is_own = prototypes.get(head).is_none_or(|prototype| prototype.id_key == arriving.keys.id);
             let to_head = match of == head {
                 true => Some(likeness),
-                false => proof_of(head, &mut self.scratch).and_then(|proof| arriving.proof.likeness(&proof)),
+                false => proof_of(head, scratch).and_then(|proof| arriving.proof.likeness(&proof)),
             };
             match to_head {
                 Some(to_head) if !is_own && to_head.score >= self.mirror.head_min => {
-                    return Some(((of, likeness), head, signals, to_head));
+                    return Some(Nearest { score: likeness.score, head, signals, to_head });
                 }
                 _ => {}
             }
@@ -426,21 +463,9 @@ impl Settler {
             all.learn_leader(own, member.kind);
             return styled;
         }
-        self.looks.clear();
-        for (index, keys) in [(&self.frames, &keys.frames), (&self.styles, &keys.styles)] {
-            for &key in keys {
-                index.find(key, |of| add(&mut self.looks, of, 0));
-            }
-        }
-        let clusters = &self.clusters;
-        self.looks.retain(|candidate| clusters.get(candidate.of).is_some());
-        self.looks.sort_unstable_by_key(|found| (std::cmp::Reverse(found.n_keys), found.of));
-        let compared: Vec<(Ref, Resemblance)> = self
-            .looks
-            .iter()
-            .take(self.template_candidates_max)
-            .filter_map(|found| Some((found.of, clusters.resemblance(found.of, look)?)))
-            .collect();
+        let mut looks = std::mem::take(&mut self.looks);
+        let compared = self.compared(look, keys, &mut looks, |of| self.clusters.get(of).is_some());
+        self.looks = looks;
         let (styled, own) = self.clusters.settle(look, member, &compared);
         if let Some(own) = own {
             let families = [
@@ -454,6 +479,29 @@ impl Settler {
             }
         }
         styled
+    }
+
+    /// The leaders that live and share keys, those with the most compared. `looks` is reused.
+    fn compared(
+        &self,
+        look: &Look,
+        keys: &SettleKeys,
+        looks: &mut Vec<Candidate>,
+        lives: impl Fn(Ref) -> bool,
+    ) -> Vec<(Ref, Resemblance)> {
+        looks.clear();
+        for (index, keys) in [(&self.frames, &keys.frames), (&self.styles, &keys.styles)] {
+            for &key in keys {
+                index.find(key, |of| add(looks, of, 0));
+            }
+        }
+        looks.retain(|candidate| lives(candidate.of));
+        looks.sort_unstable_by_key(|found| (std::cmp::Reverse(found.n_keys), found.of));
+        looks
+            .iter()
+            .take(self.template_candidates_max)
+            .filter_map(|found| Some((found.of, self.clusters.resemblance(found.of, look)?)))
+            .collect()
     }
 
     fn server(&self, arrival: &Arrival) -> Server {
@@ -479,14 +527,12 @@ impl Settler {
         }
     }
 
-    /// The clock after a record of `time_ms`.
-    fn tick(&mut self, time_ms: Option<i64>) -> i64 {
-        let jump_ms = hours_ms(self.store.time_jump_max_hours);
-        self.clock.now_ms = match (self.clock.now_ms, time_ms) {
-            (Some(now), Some(time)) => Some(time.min(now.saturating_add(jump_ms)).max(now)),
-            (now, time) => now.or(time),
-        };
-        self.clock.now_ms.unwrap_or(0)
+    pub(super) fn now_ms(&self) -> Option<i64> {
+        self.clock.now_ms
+    }
+
+    pub(super) fn begin_at(&mut self, other: &Self) {
+        self.clock = other.clock;
     }
 
     /// What is known of an id, as that of a page or of a mail.
@@ -586,6 +632,55 @@ impl Settler {
 
     /// The names of all parts.
     pub(super) const PARTS: [&'static str; 3] = ["settle", "prototypes", "clusters"];
+}
+
+/// What is known of the id of a document.
+struct Recognised {
+    content: u64,
+    sighting: Option<Sighting>,
+    recrawl: Option<Recrawl>,
+    /// Its own record, if it had one.
+    own: Option<Ref>,
+}
+
+impl Recognised {
+    /// Its own record, if that says the same.
+    fn unchanged(&self) -> Option<Ref> {
+        self.own.filter(|_| self.recrawl == Some(Recrawl::Unchanged))
+    }
+
+    /// What its id is remembered by, if it is unchanged.
+    fn known(&self) -> Option<Ref> {
+        self.sighting.filter(|_| self.recrawl == Some(Recrawl::Unchanged)).and_then(|sighting| sighting.of)
+    }
+}
+
+/// The prototype that a document is nearest to.
+struct Nearest {
+    /// How near.
+    score: f64,
+    /// The head of its group.
+    head: Ref,
+    /// The keys that led there.
+    signals: u8,
+    to_head: Likeness,
+}
+
+/// What a document brings for its cluster beside its look.
+fn member<'a>(arrival: &'a Arrival, keys: &SettleKeys, settled: &Settled, now_ms: i64, is_known: bool) -> Member<'a> {
+    let url = settled.joined.as_ref().and_then(|joined| joined.url);
+    Member {
+        position: settled.position,
+        now_ms,
+        kind: arrival.signatures.kind,
+        id_key: keys.id,
+        id: &arrival.id,
+        domain: settled.server.domain,
+        link_domains: &arrival.signatures.link_domains,
+        is_copy: settled.joined.is_some(),
+        is_mirror: url.is_some_and(UrlSimilarity::is_similar),
+        is_known,
+    }
 }
 
 /// A document that is being settled.

@@ -33,6 +33,24 @@ pub struct Settled {
     pub styled: Styled,
 }
 
+impl Settled {
+    /// Of a document of which nothing is known beside its id.
+    pub(super) fn new(position: u64, recrawl: Option<Recrawl>, server: Server) -> Self {
+        Self {
+            position,
+            recrawl,
+            head: None,
+            learns: false,
+            joined: None,
+            group: (0, 0),
+            likeness: 0.0,
+            n_common: (0, 0),
+            server,
+            styled: Styled::default(),
+        }
+    }
+}
+
 /// Whose copy a document is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Joined {

@@ -130,12 +130,7 @@ impl Weigher {
     ) -> Vec<Hits> {
         let probes: Vec<Probe<'_>> =
             batch.iter().zip(settled).map(|(arrival, settled)| self.probe(arrival, settled)).collect();
-        let rules = Rules {
-            gram_df_max: self.gram_df_max,
-            sentence_df_max: self.sentence_df_max,
-            owners_max: self.owners_max,
-            prototypes,
-        };
+        let rules = Rules { commonness: self.commonness(), owners_max: self.owners_max, prototypes };
         let n_threads = n_threads.clamp(1, PARTITIONS);
         if n_threads == 1 {
             return walk(Shard { partitions: &mut self.partitions, first: 0 }, &probes, rules);
@@ -167,6 +162,19 @@ impl Weigher {
             hits.sentences.sort_by_key(|hit| hit.mine);
         }
         all
+    }
+
+    /// What weighing a document that is settled as `settled` would find, where `lives` says who is still there.
+    pub(super) fn find(&self, arrival: &Arrival, settled: &Settled, lives: impl Fn(Ref) -> bool) -> Hits {
+        let probe = self.probe(arrival, settled);
+        let all = View { partitions: &self.partitions, first: 0 };
+        all.prefetch(&probe);
+        all.find(&probe, self.commonness(), lives)
+    }
+
+    /// What is too common to say something.
+    fn commonness(&self) -> Commonness {
+        Commonness { gram_df_max: self.gram_df_max, sentence_df_max: self.sentence_df_max }
     }
 
     fn probe<'a>(&self, arrival: &'a Arrival, settled: &Settled) -> Probe<'a> {
@@ -320,9 +328,14 @@ pub struct SeenWords {
 }
 
 #[derive(Clone, Copy)]
-struct Rules<'a> {
+struct Commonness {
     gram_df_max: u8,
     sentence_df_max: u8,
+}
+
+#[derive(Clone, Copy)]
+struct Rules<'a> {
+    commonness: Commonness,
     owners_max: usize,
     prototypes: &'a Prototypes,
 }
@@ -344,16 +357,19 @@ struct Shard<'a> {
     first: usize,
 }
 
-impl Shard<'_> {
-    fn get(&self, key: u64) -> Option<&Partition> {
+/// The same, to look at.
+#[derive(Clone, Copy)]
+struct View<'a> {
+    partitions: &'a [Partition],
+    first: usize,
+}
+
+impl<'a> View<'a> {
+    fn get(self, key: u64) -> Option<&'a Partition> {
         self.partitions.get(partition(key).wrapping_sub(self.first))
     }
 
-    fn get_mut(&mut self, key: u64) -> Option<&mut Partition> {
-        self.partitions.get_mut(partition(key).wrapping_sub(self.first))
-    }
-
-    fn prefetch(&self, probe: &Probe<'_>) {
+    fn prefetch(self, probe: &Probe<'_>) {
         for &key in &probe.grams {
             if let Some(partition) = self.get(key) {
                 partition.grams.prefetch(inside(key));
@@ -369,8 +385,7 @@ impl Shard<'_> {
         }
     }
 
-    fn find(&self, probe: &Probe<'_>, rules: Rules<'_>) -> Hits {
-        let lives = |of: Ref| rules.prototypes.lives_at(of, probe.position);
+    fn find(self, probe: &Probe<'_>, rules: Commonness, lives: impl Fn(Ref) -> bool) -> Hits {
         let mut hits = Hits::default();
         for (&key, mine) in probe.grams.iter().zip(0_u16..) {
             let Some(partition) = self.get(key) else { continue };
@@ -400,6 +415,16 @@ impl Shard<'_> {
         }
         hits
     }
+}
+
+impl Shard<'_> {
+    fn view(&self) -> View<'_> {
+        View { partitions: self.partitions, first: self.first }
+    }
+
+    fn get_mut(&mut self, key: u64) -> Option<&mut Partition> {
+        self.partitions.get_mut(partition(key).wrapping_sub(self.first))
+    }
 
     fn learn(&mut self, probe: &Probe<'_>, own: Ref, rules: Rules<'_>) {
         let lives = |of: Ref| rules.prototypes.lives_at(of, probe.position);
@@ -427,7 +452,7 @@ impl Shard<'_> {
         let terms = counted_terms(arrival);
         let ask = |shard: &Self, term: u64| {
             let key = mix(term, WORD);
-            if let Some(partition) = shard.get(key) {
+            if let Some(partition) = shard.view().get(key) {
                 partition.words[kind].prefetch(key);
             }
         };
@@ -463,14 +488,15 @@ fn counted_terms(arrival: &Arrival) -> &[u64] {
 fn walk(mut shard: Shard<'_>, probes: &[Probe<'_>], rules: Rules<'_>) -> Vec<Hits> {
     // The lines of the next document are asked for while this one is walked.
     if let Some(probe) = probes.first() {
-        shard.prefetch(probe);
+        shard.view().prefetch(probe);
     }
     let mut all = Vec::with_capacity(probes.len());
     for (number, probe) in probes.iter().enumerate() {
         if let Some(next) = probes.get(number + 1) {
-            shard.prefetch(next);
+            shard.view().prefetch(next);
         }
-        all.push(shard.find(probe, rules));
+        let lives = |of: Ref| rules.prototypes.lives_at(of, probe.position);
+        all.push(shard.view().find(probe, rules.commonness, lives));
         if let Some(own) = probe.own {
             shard.learn(probe, own, rules);
         }

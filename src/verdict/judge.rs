@@ -11,18 +11,21 @@
 
 use super::cover::{BITS_MAX, Bits, Cloth, Cover};
 use super::event::{Class, Features, Outcome, Quilt, SCHEMA, Template, Verdict};
+use super::heirs::Heirs;
 use super::kinship::{self, Kin};
 use super::label::{Label, Record, Target};
 use super::labels::{Bearings, Full, Labels};
 use super::lineage::Lineage;
 use super::mirror::Kindred;
-use super::quilt::{Shared, quilt_features};
+use super::quilt::{Shared, cover, quilt_features};
 use super::standings::{KnownSource, LINKS_MAX, Said, Standing, Standings, TurnedAway};
 use crate::config::{MirrorSettings, QuiltSettings, RevisionSettings, Settings};
 use crate::document::Kind;
 use crate::signature::Outcome as Signed;
 use crate::signature::keyed::Keys;
-use crate::store::{Arrival, Damaged, GramHit, Hits, Merge, Ref, Settled, Store, Table, cluster_name, cluster_number};
+use crate::store::{
+    Arrival, Damaged, GramHit, Hits, Merge, Probed, Ref, Settled, Store, Table, cluster_name, cluster_number,
+};
 use std::thread;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -40,7 +43,8 @@ pub struct Judge {
     pub(super) link_key: u64,
     pub(super) standings: Standings,
     pub(super) labels: Labels,
-    lineage: Lineage,
+    pub(super) heirs: Heirs,
+    pub(super) lineage: Lineage,
 }
 
 /// What can be said of a document without the decisions on others.
@@ -51,6 +55,15 @@ struct Scores {
     core_chars: u64,
     /// Grams in common with each head, ascending.
     n_common: Vec<(Ref, u32)>,
+}
+
+/// What is to be said of a document, and remembered of it if it is a head.
+struct Decision {
+    said: Said,
+    quilt: Option<Quilt>,
+    known: Vec<KnownSource>,
+    /// The sources that the quilt names, ascending.
+    named: Vec<Ref>,
 }
 
 /// What was found of a document, for [`Judge::said`].
@@ -75,6 +88,7 @@ impl Judge {
             link_key: Keys::derive(settings.secret.reveal()).link,
             standings: Standings::new(n_cells, settings.revisions.queue_max, settings.revisions.per_record_max),
             labels,
+            heirs: Heirs::default(),
             lineage: Lineage::default(),
         }
     }
@@ -147,8 +161,13 @@ impl Judge {
         if self.labels.is_empty() {
             return Vec::new();
         }
-        let heir = cluster.map(|cluster| self.lineage.heir(cluster));
-        heir.into_iter().flat_map(|heir| std::iter::once(heir).chain(self.lineage.heirlooms(heir))).collect()
+        let named = cluster.into_iter().flat_map(|own| std::iter::once(own).chain(self.heirs.of_cluster(own)));
+        let heirs = named.map(|cluster| self.lineage.heir(cluster));
+        let mut all: Vec<u64> =
+            heirs.flat_map(|heir| std::iter::once(heir).chain(self.lineage.heirlooms(heir))).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// Forgets what it remembers of a document that the store has forgotten.
@@ -233,8 +252,40 @@ impl Judge {
         }
     }
 
+    /// What [`Judge::judge`] would say of a document if it came next. Nothing is remembered of it.
+    pub fn probe(&self, arrival: &Arrival, probed: &Probed, store: &Store) -> Verdict {
+        let Probed { settled, hits, merged, .. } = probed;
+        let scores = self.score(arrival, settled, hits, store);
+        let gone = |of: Ref| !store.outlives(of, probed);
+        let Decision { said, quilt, .. } = self.decision(arrival, settled, hits, &scores, store, gone);
+        let mut clusters = self.clusters_of(said.cluster);
+        merged.iter().for_each(|id| clusters.extend(self.clusters_of(Some(*id))));
+        self.verdict_in(&clusters, arrival, settled, said, quilt)
+    }
+
     fn decide(&mut self, arrival: &Arrival, settled: &Settled, hits: &Hits, scores: Scores, store: &Store) -> Verdict {
-        let signatures = &arrival.signatures;
+        let Decision { mut said, quilt, known, named } =
+            self.decision(arrival, settled, hits, &scores, store, |_| false);
+        if let Some(own) = settled.head.filter(|_| settled.learns) {
+            let links = arrival.signatures.links.iter().take(LINKS_MAX).map(|link| *link as u32).collect();
+            let standing = Standing { sources: known, named, said, links };
+            self.standings.begin(own, settled.position, &standing, quilt.is_some());
+            said = standing.said;
+            self.witness(own, settled, &scores.sources, arrival, store);
+        }
+        self.verdict(arrival, settled, said, quilt)
+    }
+
+    /// What is to be said of a document. Whoever is `gone` is remembered no more.
+    fn decision(
+        &self,
+        arrival: &Arrival,
+        settled: &Settled,
+        hits: &Hits,
+        scores: &Scores,
+        store: &Store,
+        gone: impl Fn(Ref) -> bool,
+    ) -> Decision {
         let Scores { cloth, sources, kin, core_chars, n_common } = scores;
         let known: Vec<KnownSource> = sources
             .iter()
@@ -246,30 +297,23 @@ impl Judge {
                 bits: source.bits.clone(),
             })
             .collect();
+        let is_source = |of: Ref| self.is_source(of) || gone(of);
         let own = settled.head.filter(|_| settled.learns);
-        let (mut cover, mut named) = self.cover(&cloth, &known, |_| true);
+        let (mut cover, mut named) = cover(cloth, &known, is_source);
         if let Some(own) = own.filter(|_| cover.is_quilt(&self.quilt) && !self.quilt.quilts_are_sources) {
-            let takers = self.takers(own, &sources, &named, store);
-            (cover, named) = self.cover(&cloth, &known, |of| !takers.contains(&of));
+            let takers = self.takers(own, sources, &named, store, is_source);
+            (cover, named) = self::cover(cloth, &known, |of| is_source(of) && !takers.contains(&of));
         }
         let is_quilt = cover.is_quilt(&self.quilt);
         let quilt = is_quilt.then(|| self.quilt_of(&cover, &named, store));
         let link = self.own_link(arrival);
         let links_here = |of: Ref| link.is_some_and(|link| self.standings.links_to(of, link));
         let found =
-            Found { kin: &kin, core_chars, n_common: &n_common, n_known: hits.n_known, cover: &cover, known: &known };
-        let mut said = self.said(arrival, settled, &found, store, &links_here);
-        if let Some(own) = own {
-            let links = signatures.links.iter().take(LINKS_MAX).map(|link| *link as u32).collect();
-            let mut named: Vec<Ref> =
-                if is_quilt { named.iter().map(|source| source.of).collect() } else { Vec::new() };
-            named.sort_unstable();
-            let standing = Standing { sources: known, named, said, links };
-            self.standings.begin(own, settled.position, &standing, is_quilt);
-            said = standing.said;
-            self.witness(own, settled, &sources, arrival, store);
-        }
-        self.verdict(arrival, settled, said, quilt)
+            Found { kin, core_chars: *core_chars, n_common, n_known: hits.n_known, cover: &cover, known: &known };
+        let said = self.said(arrival, settled, &found, store, &links_here);
+        let mut named: Vec<Ref> = if is_quilt { named.iter().map(|source| source.of).collect() } else { Vec::new() };
+        named.sort_unstable();
+        Decision { said, quilt, named, known }
     }
 
     /// What is said of a document beside whose words it holds. `links_here` knows which heads link to it.
@@ -328,16 +372,28 @@ impl Judge {
 
     /// The first verdict on a document.
     pub(super) fn verdict(&self, arrival: &Arrival, settled: &Settled, said: Said, quilt: Option<Quilt>) -> Verdict {
+        self.verdict_in(&self.clusters_of(said.cluster), arrival, settled, said, quilt)
+    }
+
+    /// The same, with the labels of these clusters.
+    fn verdict_in(
+        &self,
+        clusters: &[u64],
+        arrival: &Arrival,
+        settled: &Settled,
+        said: Said,
+        quilt: Option<Quilt>,
+    ) -> Verdict {
         let signatures = &arrival.signatures;
         let outcome = match signatures.outcome {
             Signed::Insufficient if said.cluster.is_none() => Outcome::Insufficient,
             _ => Outcome::Judged,
         };
         let group_head = settled.joined.as_ref().map(|joined| joined.card.id.as_str());
-        let labels = self.labels.carried(&Bearings {
+        let labels = self.carried(&Bearings {
             id: &arrival.id,
             group_head,
-            clusters: &self.clusters_of(said.cluster),
+            clusters,
             domain: arrival.domain.as_deref(),
             authenticated_domain: arrival.authenticated_domain.as_deref(),
             kind: signatures.kind,
@@ -441,6 +497,7 @@ impl Judge {
     /// Goes on with what `from` remembers; settings and labels stay ours.
     pub fn carry(&mut self, from: Self) {
         self.standings.carry(from.standings);
+        self.heirs = from.heirs;
         self.lineage = from.lineage;
     }
 }

@@ -178,11 +178,33 @@ impl Labels {
                 carry(&self.domains, Via::Domain, claimed, |label| label != ALLOW);
             }
         }
-        carried.sort_by(|a, b| order(a).cmp(&order(b)));
-        if carried.first().is_some_and(|first| first.label == ALLOW) {
-            carried.iter_mut().filter(|one| one.label != ALLOW).for_each(|one| one.overridden = true);
-        }
+        sort(&mut carried);
         carried
+    }
+
+    /// `carried`, with the labels of documents whose places are taken by the one that bears it.
+    pub(super) fn inherited<'a>(
+        &self,
+        mut carried: Vec<Carried>,
+        documents: impl Iterator<Item = &'a str>,
+    ) -> Vec<Carried> {
+        for of in documents {
+            let labels = listed(&self.documents, of).into_iter().map(|label| label.record().label.clone());
+            let carry = |label: String| Carried { label, via: Via::Mirror, of: of.to_owned(), overridden: false };
+            carried.extend(labels.map(carry));
+        }
+        sort(&mut carried);
+        // Several people may have said the same, and a copy may itself be whose place is taken.
+        carried.dedup();
+        carried
+    }
+}
+
+/// `allow` first, which overrides the others.
+fn sort(carried: &mut [Carried]) {
+    carried.sort_by(|a, b| order(a).cmp(&order(b)));
+    if carried.first().is_some_and(|first| first.label == ALLOW) {
+        carried.iter_mut().filter(|one| one.label != ALLOW).for_each(|one| one.overridden = true);
     }
 }
 

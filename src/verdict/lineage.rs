@@ -86,6 +86,14 @@ impl Lineage {
         }
     }
 
+    /// Begins with what `elder` knows; `is_labelled` says which clusters have labels.
+    pub(super) fn follow(&mut self, elder: Self, is_labelled: impl Fn(u64) -> bool) {
+        let own = std::mem::replace(self, elder);
+        for younger in own.order {
+            self.merge(younger, own.into[&younger], is_labelled(younger));
+        }
+    }
+
     fn forget_oldest(&mut self) {
         let Some(oldest) = self.order.pop_front() else { return };
         let heir = self.heir(oldest);

@@ -32,18 +32,9 @@ impl Shared {
 }
 
 impl Judge {
-    /// The cover by those sources that may be one now, and these sources by the numbers in the cover.
-    pub(super) fn cover<'a>(
-        &self,
-        cloth: &Cloth,
-        known: &'a [KnownSource],
-        may_be_one: impl Fn(Ref) -> bool,
-    ) -> (Cover, Vec<&'a KnownSource>) {
-        let is_source = |of: Ref| (self.quilt.quilts_are_sources || !self.standings.is_quilt(of)) && may_be_one(of);
-        let eligible: Vec<&KnownSource> = known.iter().filter(|source| is_source(source.of)).collect();
-        let cover = cloth.cover(eligible.iter().map(|source| &source.bits));
-        let named = cover.sources.iter().map(|source| eligible[source.number]).collect();
-        (cover, named)
+    /// Whether `of` may be a source, as far as it is remembered.
+    pub(super) fn is_source(&self, of: Ref) -> bool {
+        self.quilt.quilts_are_sources || !self.standings.is_quilt(of)
     }
 
     pub(super) fn quilt_of(&self, cover: &Cover, named: &[&KnownSource], store: &Store) -> Quilt {
@@ -70,13 +61,20 @@ impl Judge {
 
     /// Of the `named` sources of the new head `own` those that are themselves quilts as soon as they know of it: then it is
     /// an original that they took from, and not made of them. Whoever came first is decided first.
-    pub(super) fn takers(&self, own: Ref, sources: &[Shared], named: &[&KnownSource], store: &Store) -> Vec<Ref> {
+    pub(super) fn takers(
+        &self,
+        own: Ref,
+        sources: &[Shared],
+        named: &[&KnownSource],
+        store: &Store,
+        is_source: impl Fn(Ref) -> bool,
+    ) -> Vec<Ref> {
         let is_taker = |of: &Ref| {
             let source = sources.iter().find(|source| source.of == *of)?;
             let (mut standing, card) = (self.standings.get(*of)?, store.card(*of)?);
             let cloth = self.cloth(&card);
             standing.sources.push(KnownSource { of: own, linked: false, bits: source.bits_there(&cloth) });
-            Some(self.cover(&cloth, &standing.sources, |_| true).0.is_quilt(&self.quilt))
+            Some(cover(&cloth, &standing.sources, &is_source).0.is_quilt(&self.quilt))
         };
         named.iter().map(|source| source.of).filter(|of| is_taker(of) == Some(true)).collect()
     }
@@ -134,7 +132,7 @@ impl Judge {
         standing.sources.retain(|source| store.lives_at(source.of, position));
         let card = store.card(of)?;
         let cloth = self.cloth(&card);
-        let (cover, named) = self.cover(&cloth, &standing.sources, |_| true);
+        let (cover, named) = self::cover(&cloth, &standing.sources, |of| self.is_source(of));
         let (was_quilt, is_quilt) = (self.standings.is_quilt(of), cover.is_quilt(&self.quilt));
         let mut names: Vec<Ref> = if is_quilt { named.iter().map(|source| source.of).collect() } else { Vec::new() };
         names.sort_unstable();
@@ -159,7 +157,7 @@ impl Judge {
         let standing = self.standings.get(of)?;
         let card = store.card(of)?;
         let cloth = self.cloth(&card);
-        let (cover, named) = self.cover(&cloth, &standing.sources, |_| true);
+        let (cover, named) = self::cover(&cloth, &standing.sources, |of| self.is_source(of));
         let quilt = self.standings.is_quilt(of).then(|| self.quilt_of(&cover, &named, store));
         Some(self.repeated(card, standing.said, quilt, self.standings.revision(of)))
     }
@@ -167,7 +165,7 @@ impl Judge {
     /// A verdict with what was said before.
     fn repeated(&self, card: Card, said: Said, quilt: Option<Quilt>, revision: u32) -> Verdict {
         let source = card.source();
-        let labels = self.labels.carried(&Bearings {
+        let labels = self.carried(&Bearings {
             id: &card.id,
             group_head: None,
             clusters: &self.clusters_of(said.cluster),
@@ -197,6 +195,18 @@ impl Judge {
             source,
         }
     }
+}
+
+/// The cover by those sources that may be one, and these sources by the numbers in the cover.
+pub(super) fn cover<'a>(
+    cloth: &Cloth,
+    known: &'a [KnownSource],
+    is_source: impl Fn(Ref) -> bool,
+) -> (Cover, Vec<&'a KnownSource>) {
+    let eligible: Vec<&KnownSource> = known.iter().filter(|source| is_source(source.of)).collect();
+    let cover = cloth.cover(eligible.iter().map(|source| &source.bits));
+    let named = cover.sources.iter().map(|source| eligible[source.number]).collect();
+    (cover, named)
 }
 
 /// Notes the cover, enough or not.

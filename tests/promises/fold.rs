@@ -65,7 +65,7 @@ pub(crate) fn small(memory: usize) -> Settings {
 }
 
 /// One setting after the other that makes the fold do something else.
-fn variants() -> Vec<(&'static str, Settings)> {
+pub(crate) fn variants() -> Vec<(&'static str, Settings)> {
     let with = |memory: usize, change: fn(&mut Settings)| {
         let mut settings = small(memory);
         change(&mut settings);

@@ -2,7 +2,7 @@
 //!
 //! Its fenced `sh` blocks are one session of `sh -eu` in a scratch folder that looks like a clone: what is committed is linked
 //! into it, what the commands write stays in it, and `seamripper` on the PATH is the one under test. Blocks of other kinds
-//! (`console`, `python`, `json`) are for reading.
+//! (`console`, `python`, `json`) are for reading. `documents.rs` lists the documents.
 //!
 //! # Invariants
 //! - A command that fails fails the test, also inside a document. (`a_command_that_fails_is_told`)
@@ -53,7 +53,6 @@ impl Drop for Session {
 
 impl Quickstart {
     /// The document at a path of the repository.
-    #[allow(dead_code, reason = "until the first quick start is written")]
     pub(crate) fn of(document: &str) -> Self {
         let path = root().join(document);
         let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

@@ -20,15 +20,15 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    fn new(room: usize) -> Self {
+    pub(crate) fn new(room: usize) -> Self {
         Self { bytes: Arc::default(), room }
     }
 
-    fn boxed(&self) -> Box<dyn Write + Send> {
+    pub(crate) fn boxed(&self) -> Box<dyn Write + Send> {
         Box::new(self.clone())
     }
 
-    fn taken(&self) -> Vec<u8> {
+    pub(crate) fn taken(&self) -> Vec<u8> {
         std::mem::take(&mut self.bytes.lock().unwrap())
     }
 }

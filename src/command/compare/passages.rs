@@ -1,8 +1,8 @@
 //! The shared passages as people see them: highlighted and in brackets, with a little of the text around them, dim.
 
 use super::super::report::{plain, shortened};
-use super::Signed;
 use crate::document::Span;
+use crate::pipeline::Made;
 use crate::verdict::comparison::Comparison;
 use anstyle::{AnsiColor, Reset, Style};
 
@@ -13,8 +13,8 @@ const LINES: usize = 4;
 
 /// Adds the `n_shown` longest passages to `report`.
 pub(super) fn write(
-    a: &Signed,
-    b: &Signed,
+    a: &Made,
+    b: &Made,
     comparison: &Comparison,
     n_shown: usize,
     n_columns: usize,

@@ -1,11 +1,14 @@
 //! The scan once more, with an eye on one document.
 
+use super::files::Files;
 use super::nearest::Nearest;
-use super::{ExplainArguments, Explanation, SCHEMA, Unknown, scores, shared};
+use super::{ExplainArguments, Unknown};
 use crate::command::output::ERROR;
 use crate::command::scan::labels;
 use crate::config::Settings;
 use crate::corpus;
+use crate::pipeline::explanation::shared::Bounds;
+use crate::pipeline::explanation::{Explanation, SCHEMA, scores, shared};
 use crate::pipeline::filter::{Event, Filter};
 use crate::pipeline::lexicon;
 use crate::pipeline::progress::Progress;
@@ -73,7 +76,8 @@ pub(super) fn explained(
     let Heard { last, n_events, nearest, .. } = heard;
     let Some(verdict) = last else { return Ok(Err(Unknown { nearest })) };
     let (own, named) = ((verdict.id.as_str(), &verdict.source), shared::named(&verdict));
-    let (shared, text_is_gone) = shared::of(own, named, filter.store(), &options, settings)?;
+    let mut files = Files::new(filter.store(), &options, settings)?;
+    let (shared, text_is_gone) = shared::of(own, named, &mut files, Bounds::NONE, settings);
     Ok(Ok(Explanation {
         schema: SCHEMA,
         id: verdict.id.clone(),

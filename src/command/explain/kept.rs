@@ -1,11 +1,13 @@
 //! What a kept store still knows of a document: no text, but its record, its group, and what was last said of it.
 
+use super::files::Files;
 use super::nearest::Nearest;
-use super::shared::Named;
-use super::{ExplainArguments, Explanation, Record, SCHEMA, Unknown, scores, shared};
+use super::{ExplainArguments, Unknown};
 use crate::command::scan;
 use crate::config::Settings;
 use crate::corpus;
+use crate::pipeline::explanation::shared::{Bounds, Named};
+use crate::pipeline::explanation::{Explanation, Record, SCHEMA, scores, shared};
 use crate::pipeline::scan::place;
 use crate::store::Store;
 use std::path::Path;
@@ -39,7 +41,10 @@ pub(super) fn explained(
         (None, None) => Vec::new(),
     };
     let (shared, text_is_gone) = match &record.source {
-        Some(source) => shared::of((&id, source), named, store, &options, settings)?,
+        Some(source) => {
+            let mut files = Files::new(store, &options, settings)?;
+            shared::of((&id, source), named, &mut files, Bounds::NONE, settings)
+        }
         None => (Vec::new(), true),
     };
     Ok(Ok(Explanation {

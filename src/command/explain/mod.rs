@@ -1,31 +1,24 @@
 //! `seamripper explain`: why a document got its verdict.
 //!
 //! Of files the verdict is computed anew, by the same fold under the same settings ([`again`]); of a store there is what the
-//! store still knows ([`kept`]). Either way every score stands beside its threshold ([`scores`]), and the passages that
-//! documents share are quoted from both texts where these can still be read ([`shared`]).
+//! store still knows ([`kept`]). Either way it is an [explanation](crate::pipeline::explanation), with the passages quoted from the files ([`files`]).
 //!
 //! # Invariants
 //! - The verdict is that of `scan` over the same files. (`tests/promises/explain_command.rs`)
 //! - What can no longer be read is said to be gone, and nothing is made up for it. (`tests/promises/explain_command.rs`)
 
 mod again;
+mod files;
 mod kept;
 mod nearest;
-mod scores;
-mod shared;
 mod words;
 
 use super::output::{ERROR, tell};
 use super::report::{Form, n_columns, plain, print_json, print_report};
 use super::{Common, Ending};
 use crate::corpus;
-use crate::document::Kind;
 use crate::store::snapshot;
-use crate::verdict::event::{ClusterEvent, Source, Verdict};
 use nearest::Nearest;
-use scores::Score;
-use serde::Serialize;
-use shared::Shared;
 use std::fs::File;
 use std::io::Read;
 use std::num::NonZeroUsize;
@@ -65,42 +58,6 @@ Examples:
 Files are scanned again with the settings in force: use those of the scan. On a terminal the answer is a report with the
 shared passages; into a pipe it is one JSON object (--json and --report choose).
 Exit codes: 0 explained, 1 there is no such document, 2 wrong usage.";
-
-/// The number of the rules of the JSON object.
-const SCHEMA: u32 = 1;
-
-/// Why a document got its verdict.
-#[derive(Serialize)]
-struct Explanation {
-    schema: u32,
-    id: String,
-    /// Whether the verdict was computed anew, or is what a store remembers.
-    recomputed: bool,
-    /// What is known of the record where there is no verdict any more.
-    record: Option<Record>,
-    verdict: Option<Verdict>,
-    /// Events of the id, the verdict included.
-    n_events: usize,
-    scores: Vec<Score>,
-    /// The cluster as it is at the end.
-    cluster: Option<ClusterEvent>,
-    /// Whose copy it is, and the sources of a quilt, with the passages.
-    shared: Vec<Shared>,
-    /// Whether its own text could be read.
-    text_is_gone: bool,
-}
-
-/// What a store knows of a document beside its verdict.
-#[derive(Serialize)]
-struct Record {
-    kind: Kind,
-    /// Where its record is; `None` for copies, whose records are not kept.
-    source: Option<Source>,
-    /// The first of its group, where that is another document.
-    copy_of: Option<String>,
-    group_size: u32,
-    group_domains: u32,
-}
 
 /// Why there is no explanation.
 struct Unknown {

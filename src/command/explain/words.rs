@@ -1,11 +1,11 @@
 //! An explanation as people read it.
 
-use super::scores::Score;
-use super::shared::{Shared, Texts};
-use super::{Explanation, Record};
 use crate::command::compare::figures::percent;
 use crate::command::compare::passages::quoted;
 use crate::command::report::plain;
+use crate::pipeline::explanation::scores::Score;
+use crate::pipeline::explanation::shared::{Shared, Texts};
+use crate::pipeline::explanation::{Explanation, Record};
 use crate::pipeline::scan::place;
 use crate::verdict::event::{
     ClusterEvent, Mirror, Outcome, Quilt, QuiltKind, Recrawl, Signal, Template, TemplateKind, Verdict,
@@ -192,7 +192,7 @@ fn shared_lines(shared: &Shared, n_passages: usize, n_columns: usize) -> String 
     if let Some(place) = shared.place.as_ref().filter(|place| **place != shared.of) {
         lines += &format!("  record {}\n", plain(place));
     }
-    let Some(Texts { this_in_that, that_in_this, passages, passages_complete, whole }) = &shared.texts else {
+    let Some(Texts { this_in_that, that_in_this, passages, passages_complete, whole, .. }) = &shared.texts else {
         return lines + "  its text is gone\n";
     };
     let (a, b) = (percent(*this_in_that), percent(*that_in_this));

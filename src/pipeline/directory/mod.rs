@@ -14,15 +14,19 @@
 mod clusters;
 mod recent;
 mod refill;
+mod tally;
 
 pub use clusters::{Clusters, Told};
 pub use recent::{Place, Recent};
 pub use refill::refill;
+pub use tally::{Counts, Tally};
 
+use crate::bus::Positions;
 use crate::config::HttpSettings;
 use crate::pipeline::filter::Event;
+use crate::store::Census;
 use crate::verdict::event::{ClusterEvent, Verdict};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What was said of late.
 #[derive(Debug, Default)]
@@ -31,6 +35,22 @@ pub struct Directory {
     pub verdicts: Recent,
     /// Clusters.
     pub clusters: Clusters,
+    /// How much was said.
+    pub tally: Tally,
+    standing: Mutex<Standing>,
+}
+
+/// Where the fold is, and what it holds.
+#[derive(Clone, Debug, Default)]
+pub struct Standing {
+    /// The last entry of the journal.
+    pub number: u64,
+    /// The epoch it is in.
+    pub epoch: u64,
+    /// Where it is in every partition.
+    pub positions: Positions,
+    /// What the store holds, and the bytes of its tables, as of a few seconds ago.
+    pub store: Option<(Census, Vec<(&'static str, usize)>)>,
 }
 
 impl Directory {
@@ -43,6 +63,7 @@ impl Directory {
         Self {
             verdicts: Recent::new(verdicts_held_max, verdicts_held_bytes_max),
             clusters: Clusters::new(clusters_held_max),
+            ..Self::default()
         }
     }
 
@@ -65,5 +86,15 @@ impl Directory {
             }
         }
         self.verdicts.count();
+    }
+
+    /// Where the fold is, and what it holds.
+    pub fn standing(&self) -> Standing {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Says where the fold is.
+    pub fn stand(&self, change: impl FnOnce(&mut Standing)) {
+        change(&mut self.standing.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }

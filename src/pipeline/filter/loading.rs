@@ -6,7 +6,7 @@
 //! - Damage does not choose how much memory is taken: parts are bounded by the plan, and tables have their sizes before anything is
 //!   read. (`damaged_and_foreign_filters_are_refused_by_name` in `tests/promises/fold.rs`)
 
-use super::{Filter, MERGES, STANDINGS};
+use super::{Filter, MERGES, STANDINGS, SUCCESSOR};
 use crate::store::snapshot::{Block, Extras, Opened, SnapshotError, piece};
 use crate::store::{Damaged, Store};
 use std::io::Read;
@@ -68,25 +68,31 @@ impl Filter {
     }
 
     fn read(&mut self, opened: &mut Opened<'_>) -> Result<(), SnapshotError> {
-        let mut missing: Vec<&str> = Store::parts().chain([STANDINGS]).collect();
-        let (mut bytes, mut has_merges) = (Vec::new(), false);
+        let own = || Store::parts().chain([STANDINGS]);
+        let beside = own().filter(|_| self.successor.is_some()).map(|name| format!("{SUCCESSOR}{name}"));
+        let mut missing: Vec<String> = own().map(str::to_owned).chain(beside).collect();
+        let (mut bytes, mut merges) = (Vec::new(), Vec::new());
         // Parts come first: they say how many rows the tables have.
         let mut block = None;
         while let Some(name) = missing.first() {
             block = opened.block(&mut bytes)?;
             let Some((Block::Part, _)) = block else {
-                return Err(SnapshotError::Missing { name: (*name).to_owned() });
+                return Err(SnapshotError::Missing { name: name.clone() });
             };
             let name = self.read_part(opened, &mut bytes)?;
             let n_before = missing.len();
             missing.retain(|other| *other != name);
-            let is_first_merges = name == MERGES && !std::mem::replace(&mut has_merges, true);
-            if missing.len() == n_before && !is_first_merges {
+            let is_merges = name.strip_prefix(SUCCESSOR).unwrap_or(&name) == MERGES && !merges.contains(&name);
+            if is_merges {
+                merges.push(name);
+            } else if missing.len() == n_before {
                 return Err(Damaged::of("a part is there twice").into());
             }
         }
         if block.is_some() {
-            if self.store.is_worth_huge_pages() {
+            let is_full = self.store.is_worth_huge_pages()
+                || self.successor.as_ref().is_some_and(|successor| successor.store.is_worth_huge_pages());
+            if is_full {
                 self.tables().for_each(|table| table.prefer_huge_pages());
             }
             let mut tables: Vec<_> = self.tables().collect();
@@ -95,14 +101,21 @@ impl Filter {
                 table.ok_or(Damaged::of("a block is of no table"))?.load(block, &bytes)?;
             }
         }
-        let Self { judge, store, .. } = self;
+        self.resume()?;
+        Ok(())
+    }
+
+    /// Looks whether the tables that were read agree with the rest.
+    fn resume(&mut self) -> Result<(), Damaged> {
+        let Self { judge, store, successor, .. } = self;
         // Both walk through all their cells.
         let (judge, store) = thread::scope(|scope| {
             let judge = scope.spawn(|| judge.resume());
             let store = store.resume();
             (judge.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), store)
         });
-        Ok(judge.and(store)?)
+        judge.and(store)?;
+        successor.as_mut().map_or(Ok(()), |successor| successor.resume())
     }
 
     /// Reads all pieces of a part, the first of which is in `bytes`. Returns its name.
@@ -110,19 +123,25 @@ impl Filter {
         const UNREADABLE: Damaged = Damaged::of("a part is unreadable");
         let (name, mut is_last, begin) = piece(bytes).ok_or(UNREADABLE)?;
         let (name, mut part) = (name.to_owned(), begin.to_vec());
+        let both = [Some(&*self), self.successor()].into_iter().flatten();
+        let n_bytes_max = both.map(|filter| filter.store.plan().memory).max().unwrap_or(0);
         while !is_last {
             let Some((Block::Part, _)) = opened.block(bytes)? else { return Err(UNREADABLE.into()) };
             let (again, last, more) = piece(bytes).ok_or(UNREADABLE)?;
-            if again != name || part.len() > PART_BYTES_MIN.max(self.store.plan().memory) {
+            if again != name || part.len() > PART_BYTES_MIN.max(n_bytes_max) {
                 return Err(UNREADABLE.into());
             }
             part.extend_from_slice(more);
             is_last = last;
         }
-        match &*name {
-            STANDINGS => self.judge.load(&part, self.store.plan().n_prototypes)?,
-            MERGES => self.judge.load_merges(&part)?,
-            _ => self.store.load(&name, &part)?,
+        let (of, own_name) = match (name.strip_prefix(SUCCESSOR), &mut self.successor) {
+            (Some(own_name), Some(successor)) => (&mut **successor, own_name),
+            _ => (self, name.as_str()),
+        };
+        match own_name {
+            STANDINGS => of.judge.load(&part, of.store.plan().n_prototypes)?,
+            MERGES => of.judge.load_merges(&part)?,
+            _ => of.store.load(own_name, &part)?,
         }
         Ok(name)
     }

@@ -7,7 +7,7 @@
 //! - What is written is the state of the moment in which it began, whatever is folded meanwhile.
 //!   (`tests/promises/snapshots.rs`)
 
-use super::{Filter, MERGES, STANDINGS};
+use super::{Filter, MERGES, STANDINGS, SUCCESSOR};
 use crate::store::snapshot::{Extras, Log};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,18 +28,26 @@ impl Filter {
     pub fn begin_snapshot(&mut self, extras: &Extras, sink: Box<dyn Write + Send>) -> io::Result<()> {
         self.abandon_snapshot();
         let log = Log::begin(self.head, extras, sink)?;
-        let merges = self.judge.save_merges().map_err(io::Error::other)?;
-        if !merges.is_empty() {
-            log.part(MERGES, &merges);
+        self.save_parts(|name, bytes| log.part(name, &bytes)).map_err(io::Error::other)?;
+        if let Some(successor) = &self.successor {
+            let put = |name: &str, bytes: Vec<u8>| log.part(&format!("{SUCCESSOR}{name}"), &bytes);
+            successor.save_parts(put).map_err(io::Error::other)?;
         }
-        log.part(STANDINGS, &self.judge.save().map_err(io::Error::other)?);
-        self.store.save(|name, bytes| log.part(name, &bytes)).map_err(io::Error::other)?;
         log.problem()?;
         for (table, number) in self.tables().zip(0..) {
             table.watch(&log, number);
         }
         self.saving = Some(Saving { log, table: 0 });
         Ok(())
+    }
+
+    fn save_parts(&self, mut with: impl FnMut(&'static str, Vec<u8>)) -> Result<(), postcard::Error> {
+        let merges = self.judge.save_merges()?;
+        if !merges.is_empty() {
+            with(MERGES, merges);
+        }
+        with(STANDINGS, self.judge.save()?);
+        self.store.save(with)
     }
 
     /// Writes about `bytes_max` of the snapshot that was begun; whether that was the last of it. Only between batches. After an

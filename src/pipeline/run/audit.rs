@@ -80,7 +80,7 @@ pub fn audit(instance: &Instance) -> anyhow::Result<Findings> {
     let is_whole = fold.number == 0;
     let mut findings = Findings::default();
     let mut expected: HashMap<String, Expected> = HashMap::new();
-    follow_with(instance, fold, from, Until::End, |_, entry, again| {
+    follow_with(instance, fold, from, Until::End, |_, entry, again, _| {
         findings.n_entries += 1;
         if !entry.is_met_by(&again.entry) {
             findings.n_entries_different += 1;

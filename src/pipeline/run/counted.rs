@@ -96,9 +96,15 @@ pub(super) fn census(fold: &Fold) {
     let census = fold.filter.census();
     gauge!(names::STORE_DOCUMENTS).set(census.n_prototypes as f64);
     gauge!(names::STORE_GROUPS).set(census.n_groups as f64);
-    for (table, bytes) in fold.filter.store().plan().tables() {
-        gauge!(names::TABLE_BYTES, "table" => table).set(bytes as f64);
+    let successor = fold.filter.successor();
+    for (number, (table, bytes)) in fold.filter.store().plan().tables().into_iter().enumerate() {
+        let beside = successor.map_or(0, |successor| successor.store().plan().tables()[number].1);
+        gauge!(names::TABLE_BYTES, "table" => table).set((bytes + beside) as f64);
     }
+    gauge!(names::SUCCESSION_LEFT).set(fold.overlap_left().unwrap_or_default().as_secs_f64());
+    let heirs = successor.unwrap_or(&fold.filter).heirs();
+    gauge!(names::HEIRS).set(heirs.len() as f64);
+    counter!(names::HEIRS_DROPPED).absolute(heirs.n_turned_away());
     let tables = ["texts", "styles", "grams", "sentences"];
     for (table, n) in tables.into_iter().zip(census.n_keys_pushed_out) {
         counter!(names::EVICTIONS, "table" => table).absolute(n);

@@ -6,15 +6,17 @@
 //! - A batch that is folded again gives the same events, in one go or piece by piece. (`tests/promises/run`,
 //!   `pieces_make_the_same_batch`)
 
-use super::inlet::{Fate, SetAside, Taken};
+use super::inlet::{Fate, SetAside, Taken, source};
 use super::journal::{self, Batch, Entry, Epoch, Origin, SCHEMA, What};
 use super::label::{LabelRecord, Order};
 use super::marks::Marks;
 use super::scheme::Scheme;
+use super::succession::{Handover, Succession, numbered};
 use crate::bus::{Outgoing, Partition, Positions};
-use crate::pipeline::filter::{Event, Filter};
+use crate::pipeline::filter::{Event, Filter, Twin};
 use crate::signature;
 use crate::verdict::event::Verdict;
+use crate::verdict::judge::rejected;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -32,6 +34,10 @@ pub struct Fold {
     pub number: u64,
     /// The epoch it is in; 0 before the first.
     pub epoch: u64,
+    /// What is to take its place, while something is.
+    pub succession: Option<Succession>,
+    /// Where it took the place of another, if it did.
+    pub handover: Option<Handover>,
 }
 
 /// What came of a batch, before it is written out.
@@ -42,25 +48,37 @@ pub struct Folded {
     pub rejected: Vec<Verdict>,
     /// What is said of the others, in order.
     pub events: Vec<Event>,
+    /// How many rejections, unspoken ones and events somebody was told already.
+    pub(super) n_told: [usize; 3],
     /// What is set aside, with the reasons.
     pub letters: Vec<(Cow<'static, str>, Outgoing)>,
+    /// What is said of records that were set aside and that nobody has named: it is published nowhere, and told to who waits for it.
+    pub unspoken: Vec<Verdict>,
     /// When the bus got the documents, one each: what latency is measured from.
     pub times_ms: Vec<i64>,
     /// Bytes of the records.
     pub n_bytes: usize,
 }
 
+impl Folded {
+    /// The verdicts that were added since the last time, those that are not published too.
+    pub fn news(&mut self) -> impl Iterator<Item = &Verdict> {
+        let Self { rejected, unspoken, events, n_told, .. } = self;
+        let [n_rejected, n_unspoken, n_events] =
+            std::mem::replace(n_told, [rejected.len(), unspoken.len(), events.len()]);
+        let judged = events[n_events..].iter().filter_map(|event| match event {
+            Event::Verdict(verdict) => Some(&**verdict),
+            Event::Cluster(_) => None,
+        });
+        rejected[n_rejected..].iter().chain(&unspoken[n_unspoken..]).chain(judged)
+    }
+}
+
 impl Fold {
     /// A state that has seen nothing.
     pub fn new(scheme: Arc<Scheme>) -> Self {
-        Self {
-            filter: scheme.filter(),
-            scheme,
-            positions: Positions::default(),
-            marks: Marks::default(),
-            number: 0,
-            epoch: 0,
-        }
+        let (filter, positions, marks) = (scheme.filter(), Positions::default(), Marks::default());
+        Self { filter, scheme, positions, marks, number: 0, epoch: 0, succession: None, handover: None }
     }
 
     /// Takes labels in, then folds what was taken.
@@ -73,9 +91,9 @@ impl Fold {
     /// Folds more into a batch that was begun, and is the last one.
     pub fn add(&mut self, folded: &mut Folded, taken: Vec<Taken>, n_threads: usize) {
         assert_eq!(folded.entry.number, self.number, "only the last batch can grow");
-        let mut arrivals = Vec::with_capacity(taken.len());
+        let (mut arrivals, mut twins) = (Vec::with_capacity(taken.len()), Vec::new());
         let What::Batch(batch) = &mut folded.entry.what else { unreachable!("a batch was begun") };
-        for Taken { partition, offset, time_ms, n_bytes, digest, fate, via } in taken {
+        for Taken { partition, offset, time_ms, n_bytes, digest, fate, via, beside } in taken {
             match &via {
                 None => journal::add(&mut batch.ranges, &partition, offset),
                 Some((signed, offset)) => {
@@ -94,6 +112,16 @@ impl Fold {
                 Some(_) => self.marks.forget(&partition),
             }
             folded.n_bytes += n_bytes;
+            // What was on its way at a succession was signed under both schemes.
+            let (fate, beside) = match beside {
+                Some(beside) if self.succession.is_none() => (*beside, None),
+                beside => (fate, beside),
+            };
+            assert_eq!(beside.is_some(), self.succession.is_some(), "{partition} {offset} under one scheme of two");
+            if let Some(Fate::Document(arrival)) = beside.map(|beside| *beside) {
+                let elder = matches!(fate, Fate::Document(_)).then_some(arrivals.len());
+                twins.push(Twin { arrival: *arrival, elder });
+            }
             match fate {
                 Fate::Document(arrival) => {
                     folded.times_ms.push(time_ms);
@@ -101,13 +129,18 @@ impl Fold {
                 }
                 Fate::SetAside(set_aside) => {
                     let SetAside { reason, letter, verdict } = *set_aside;
+                    if verdict.is_none() {
+                        let source = source(&partition, offset, time_ms);
+                        folded.unspoken.push(rejected(String::new(), None, None, source, &reason));
+                    }
                     folded.letters.extend(letter.map(|letter| (reason, letter)));
                     folded.rejected.extend(verdict);
                 }
                 Fate::Empty => {}
             }
         }
-        self.filter.fold(&arrivals, n_threads, |event| folded.events.push(event));
+        let Self { filter, handover, .. } = self;
+        filter.fold_both(&arrivals, twins, n_threads, |event| folded.events.push(numbered(event, handover.as_ref())));
         folded.entry.positions.clone_from(&self.positions);
         folded.entry.marks.clone_from(&self.marks);
     }
@@ -115,7 +148,8 @@ impl Fold {
     /// Takes labels in, then decides all that waits to be looked at again.
     pub fn idle(&mut self, labels: Vec<LabelRecord>) -> Folded {
         let mut folded = self.begin(labels);
-        self.filter.settle_revisions(|event| folded.events.push(event));
+        let Self { filter, handover, .. } = self;
+        filter.settle_revisions(|event| folded.events.push(numbered(event, handover.as_ref())));
         let What::Batch(batch) = folded.entry.what else { unreachable!("a batch was begun") };
         folded.entry.what = What::Idle(batch);
         folded.entry.positions = self.positions.clone();
@@ -124,7 +158,10 @@ impl Fold {
 
     /// Begins an epoch.
     pub fn turn(&mut self, state: Origin) -> Folded {
-        let scheme = &self.scheme;
+        let scheme = match (&state, &self.succession) {
+            (Origin::Beside { .. }, Some(succession)) => &succession.scheme,
+            _ => &self.scheme,
+        };
         let epoch = Epoch {
             settings: scheme.decisive(),
             settings_digest: scheme.digest(),
@@ -175,8 +212,8 @@ impl Fold {
             positions: self.positions.clone(),
             marks: self.marks.clone(),
         };
-        let (rejected, events, letters, times_ms) = Default::default();
-        Folded { entry, rejected, events, letters, times_ms, n_bytes: 0 }
+        let (rejected, unspoken, events, letters, times_ms) = Default::default();
+        Folded { entry, rejected, unspoken, events, n_told: [0; 3], letters, times_ms, n_bytes: 0 }
     }
 
     fn apply(&mut self, order: Order) -> Result<(), String> {
@@ -214,7 +251,6 @@ mod tests {
     use super::*;
     use crate::document::Kind;
     use crate::store::tests::{arrival, settings};
-    use crate::verdict::judge::rejected;
 
     fn fold() -> Fold {
         Fold::new(Arc::new(Scheme::new(Arc::new(settings(6 << 20))).unwrap()))
@@ -238,6 +274,7 @@ mod tests {
             digest: Default::default(),
             fate,
             via: None,
+            beside: None,
         }
     }
 

@@ -9,15 +9,17 @@
 
 use super::fold::{Fold, Folded};
 use super::inlet::{Inlet, Taken};
-use super::journal::{Batch, Entry, Origin, SCHEMA, What};
+use super::journal::{Batch, Entry, Epoch, Origin, SCHEMA, What};
 use super::marks::Marks;
 use super::outputs::Publication;
 use super::replay::Replay;
-use super::scheme::Scheme;
+use super::scheme::{Scheme, Under};
 use super::{Instance, Lost, Phase};
 use crate::bus::{BusError, Partition, Positions, Record, Seat};
 use crate::fault;
+use crate::pipeline::filter::Event;
 use crate::pipeline::line::{Belt, Job, Pace, line};
+use crate::verdict::event::Verdict;
 use anyhow::{Context, bail};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -28,6 +30,8 @@ const POLL_ENTRIES_MAX: usize = 64;
 const POLL_BYTES_MAX: usize = 16 << 20;
 /// How long a standby sleeps between two looks at the journal.
 const WAIT: Duration = Duration::from_millis(50);
+/// So often somebody who asks is answered, also when there is nothing to follow.
+const TICK: Duration = Duration::from_millis(20);
 
 /// How following ended.
 pub enum Followed {
@@ -48,7 +52,7 @@ pub enum Followed {
 
 /// A step of following.
 enum Step {
-    Record(Box<Record>, Arc<Scheme>),
+    Record(Box<Record>, Arc<Under>),
     Entry(Box<Entry>, Option<Arc<Scheme>>),
 }
 
@@ -85,12 +89,19 @@ struct Found {
 
 /// Follows the journal from `journal` on; what comes of each entry must be what it says.
 pub fn follow(instance: &Instance, fold: Fold, journal: i64, until: Until) -> anyhow::Result<Followed> {
-    follow_with(instance, fold, journal, until, |fold, entry, again| {
+    follow_with(instance, fold, journal, until, |fold, entry, again, unspoken| {
         same(entry, &again.entry)?;
+        let waiters = &instance.state.checks().waiters;
+        waiters.commit(entry.number);
+        let spoken = again.events.iter().filter_map(|event| match event {
+            Event::Verdict(verdict) => Some(&**verdict),
+            Event::Cluster(_) => None,
+        });
+        waiters.judge(entry.number, spoken.chain(unspoken));
         if matches!(entry.what, What::Epoch(_)) {
-            instance.show_clusters(fold);
+            instance.show(fold);
         }
-        instance.state.directory().learn(again.events);
+        instance.show_followed(entry, again.events, fold);
         Ok(())
     })
 }
@@ -101,14 +112,14 @@ pub fn follow_with(
     mut fold: Fold,
     journal: i64,
     until: Until,
-    mut met: impl FnMut(&Fold, &Entry, Publication) -> anyhow::Result<()>,
+    mut met: impl FnMut(&Fold, &Entry, Publication, &[Verdict]) -> anyhow::Result<()>,
 ) -> anyhow::Result<Followed> {
     let n_threads = instance.n_threads();
     let worker = || {
         let mut inlet = None;
         move |step: Step| match step {
             Step::Entry(entry, scheme) => Done::Entry(entry, scheme),
-            Step::Record(record, scheme) => Done::Taken(signed(&mut inlet, *record, scheme)),
+            Step::Record(record, under) => Done::Taken(signed(&mut inlet, *record, under)),
         }
     };
     let mut taken = Vec::new();
@@ -118,7 +129,10 @@ pub fn follow_with(
     let mut strayed: Option<(Lost, Entry)> = None;
     let finder = Finder::new(instance, &fold, journal);
     let find = |belt: &mut Belt<Step>| finder.find(belt, until);
-    let found = line(find, n_threads, worker, Pace::default(), |done: Vec<Done>| {
+    let checks = instance.state.checks();
+    let pace = Pace { tick: Some(TICK), bell: Some(checks.probes.bell()), ..Pace::default() };
+    let found = line(find, n_threads, worker, pace, |done: Vec<Done>| {
+        instance.state.questions().answer(&fold);
         for one in done {
             match one {
                 Done::Taken(one) => taken.push(one),
@@ -130,7 +144,8 @@ pub fn follow_with(
                     }
                     n_documents += taken.len();
                     let folded = again(&mut fold, &entry, scheme, taken, instance)?;
-                    match met(&fold, &entry, instance.outlet.publication(folded)) {
+                    let unspoken = folded.unspoken.clone();
+                    match met(&fold, &entry, instance.outlet.publication(folded), &unspoken) {
                         Err(_) if instance.accept_loss => {
                             let why =
                                 format!("journal entry {} came out otherwise than it was published", entry.number);
@@ -140,6 +155,11 @@ pub fn follow_with(
                     }
                 }
             }
+        }
+        // A standby answers; who is being restored does not know yet.
+        match instance.state.phase().is_ready() {
+            true => checks.probes.answer(&fold.filter, &fold.scheme),
+            false => checks.probes.turn_away(),
         }
         anyhow::Ok(())
     })??;
@@ -164,9 +184,9 @@ pub fn follow_with(
     })
 }
 
-fn signed(inlet: &mut Option<(Arc<Scheme>, Inlet)>, record: Record, scheme: Arc<Scheme>) -> Taken {
-    if !inlet.as_ref().is_some_and(|(its, _)| Arc::ptr_eq(its, &scheme)) {
-        *inlet = Some((scheme.clone(), scheme.inlet()));
+fn signed(inlet: &mut Option<(Arc<Under>, Inlet)>, record: Record, under: Arc<Under>) -> Taken {
+    if !inlet.as_ref().is_some_and(|(its, _)| Arc::ptr_eq(its, &under)) {
+        *inlet = Some((under.clone(), under.inlet()));
     }
     let (_, inlet) = inlet.as_mut().expect("it was made");
     inlet.take(record)
@@ -186,10 +206,13 @@ fn again(
         What::Batch(Batch { labels, .. }) => fold.fold(labels.clone(), taken, instance.n_fold_threads()),
         What::Idle(Batch { labels, .. }) => fold.idle(labels.clone()),
         What::Epoch(epoch) => {
-            let scheme = scheme.context("an epoch has a scheme")?;
+            let scheme = scheme.context("an epoch has a scheme");
             match epoch.state {
-                Origin::Empty => *fold = Fold { epoch: fold.epoch, number: fold.number, ..Fold::new(scheme) },
-                Origin::Carried => fold.carry(scheme)?,
+                Origin::Empty => *fold = Fold { epoch: fold.epoch, number: fold.number, ..Fold::new(scheme?) },
+                Origin::Carried => fold.carry(scheme?)?,
+                Origin::Beside { hours, heirs_max } => fold.begin_beside(scheme?, hours, heirs_max)?,
+                Origin::Succeeded => return Ok(fold.succeed()),
+                Origin::Withdrawn => fold.withdraw(),
                 Origin::Snapshot { .. } => bail!("journal entry {} cannot be followed", entry.number),
             }
             fold.turn(epoch.state.clone())
@@ -223,7 +246,7 @@ fn digest(entry: &Entry) -> &str {
 /// Finds entries and their records, and stands for the seat.
 struct Finder<'a> {
     instance: &'a Instance,
-    scheme: Arc<Scheme>,
+    under: Arc<Under>,
     replay: Replay,
     journal: i64,
     /// The number of the last entry that was found.
@@ -238,8 +261,8 @@ struct Finder<'a> {
 impl<'a> Finder<'a> {
     fn new(instance: &'a Instance, fold: &Fold, journal: i64) -> Self {
         let replay = Replay::new(instance.bus.clone(), &fold.positions);
-        let (scheme, number) = (fold.scheme.clone(), fold.number);
-        Self { instance, scheme, replay, journal, number, seat: None, own: None, lost: None, last: None }
+        let (under, number) = (Arc::new(fold.under(Arc::default())), fold.number);
+        Self { instance, under, replay, journal, number, seat: None, own: None, lost: None, last: None }
     }
 
     fn find(mut self, belt: &mut Belt<Step>, until: Until) -> anyhow::Result<Found> {
@@ -342,40 +365,34 @@ impl<'a> Finder<'a> {
         self.number = entry.number;
         let mut scheme = None;
         match &entry.what {
-            What::Epoch(epoch) => {
-                let ours = &self.instance.scheme.settings;
-                match Scheme::recorded(&epoch.settings, &epoch.key_id, epoch.scheme, ours) {
-                    Err(error) if self.instance.accept_loss => {
-                        let why = format!("from journal entry {} on none can be followed: {error}", entry.number);
-                        self.lost = Some((Lost { why }, entry));
-                        return Ok(ControlFlow::Continue(()));
-                    }
-                    // No snapshot of what comes after it can be used either: nothing is waited for.
-                    Err(error) => {
-                        return Err(anyhow::Error::new(error).context(format!(
-                            "journal entry {} begins an epoch that cannot be followed (--accept-loss goes on where the \
-                             journal ends, from the newest snapshot that can be used or from nothing)",
-                            entry.number
-                        )));
-                    }
-                    Ok(_) if needs_snapshot(&entry) => {
-                        if self.instance.accept_loss {
-                            let why = "the journal goes on from a state that is not there".to_owned();
-                            self.lost = Some((Lost { why }, entry));
-                        } else {
-                            self.last = Some(entry);
-                        }
-                        return Ok(ControlFlow::Continue(()));
-                    }
-                    Ok(made) => {
-                        self.scheme = Arc::new(made);
-                        scheme = Some(self.scheme.clone());
-                    }
+            What::Epoch(epoch) => match self.turn(epoch) {
+                Err(error) if self.instance.accept_loss => {
+                    let why = format!("from journal entry {} on none can be followed: {error:#}", entry.number);
+                    self.lost = Some((Lost { why }, entry));
+                    return Ok(ControlFlow::Continue(()));
                 }
-            }
+                // No snapshot of what comes after it can be used either: nothing is waited for.
+                Err(error) => {
+                    return Err(error.context(format!(
+                        "journal entry {} begins an epoch that cannot be followed (--accept-loss goes on where the \
+                         journal ends, from the newest snapshot that can be used or from nothing)",
+                        entry.number
+                    )));
+                }
+                Ok(_) if needs_snapshot(&entry) => {
+                    if self.instance.accept_loss {
+                        let why = "the journal goes on from a state that is not there".to_owned();
+                        self.lost = Some((Lost { why }, entry));
+                    } else {
+                        self.last = Some(entry);
+                    }
+                    return Ok(ControlFlow::Continue(()));
+                }
+                Ok(made) => scheme = made,
+            },
             What::Batch(batch) => {
                 for range in &batch.ranges {
-                    let scheme = &self.scheme;
+                    let under = &self.under;
                     let instance = self.instance;
                     let seat = &mut self.seat;
                     let mut go_on = || {
@@ -387,7 +404,7 @@ impl<'a> Finder<'a> {
                         }
                         if instance.is_stopping() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
                     };
-                    let mut put = |record| belt.put(Step::Record(Box::new(record), scheme.clone()));
+                    let mut put = |record| belt.put(Step::Record(Box::new(record), under.clone()));
                     match self.replay.range(range, &mut go_on, &mut put) {
                         Ok(ControlFlow::Continue(())) => {}
                         Ok(ControlFlow::Break(())) => return Ok(ControlFlow::Break(())),
@@ -410,6 +427,29 @@ impl<'a> Finder<'a> {
             What::Idle(_) | What::Seat { .. } => {}
         }
         Ok(belt.put(Step::Entry(Box::new(entry), scheme)))
+    }
+
+    /// What is signed from an epoch on is signed under its scheme. Returns that, where it is a new one.
+    fn turn(&mut self, epoch: &Epoch) -> anyhow::Result<Option<Arc<Scheme>>> {
+        let recorded = || {
+            let ours = &self.instance.scheme.settings;
+            Scheme::recorded(&epoch.settings, &epoch.key_id, epoch.scheme, ours).map(Arc::new)
+        };
+        let Under { scheme, successor, .. } = &*self.under;
+        let (scheme, successor, made) = match epoch.state {
+            Origin::Empty | Origin::Carried | Origin::Snapshot { .. } => {
+                let made = recorded()?;
+                (made.clone(), None, Some(made))
+            }
+            Origin::Beside { .. } => {
+                let made = recorded()?;
+                (scheme.clone(), Some(made.clone()), Some(made))
+            }
+            Origin::Succeeded => (successor.clone().context("nothing was to take its place")?, None, None),
+            Origin::Withdrawn => (scheme.clone(), None, None),
+        };
+        self.under = Arc::new(Under { scheme, successor, is_handed_over: Arc::default() });
+        Ok(made)
     }
 
     fn stopped(self) -> anyhow::Result<Found> {

@@ -10,16 +10,18 @@ use super::marks::Digest;
 use super::signed;
 use crate::bus::{Header, Outgoing, Partition, Record};
 use crate::config::{InputForm, Settings};
-use crate::document::{self, Carrier, Format, Kind, Rejection};
+use crate::document::{self, Carrier, Format, Kind, Rejection, identity};
 use crate::pipeline::line::Job;
 use crate::pipeline::scan::Arriver;
 use crate::signature::imatch::Lexicons;
+use crate::signature::keyed::Keys;
 use crate::store::Arrival;
 use crate::verdict::event::{Source, Verdict};
 use crate::verdict::judge::rejected;
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// What is kept of a record that is too large to be kept whole.
@@ -49,6 +51,8 @@ pub struct Taken {
     pub fate: Fate,
     /// The record of the `signed` topic that brought it, if a signer has taken it in.
     pub via: Option<(Partition, i64)>,
+    /// What has become of it under the scheme that is to follow, while there is one.
+    pub beside: Option<Box<Fate>>,
 }
 
 /// What has become of a record.
@@ -78,6 +82,14 @@ pub struct Inlet {
     under: String,
     settings: Arc<Settings>,
     lexicons: Arc<Lexicons>,
+    id_key: u64,
+    beside: Option<Beside>,
+}
+
+/// The inlet of the scheme that is to follow.
+struct Beside {
+    inlet: Box<Inlet>,
+    is_handed_over: Arc<AtomicBool>,
 }
 
 /// What is expected of which topic, and where dead letters go.
@@ -112,6 +124,14 @@ impl Ways {
     fn way(&self, record: &Record) -> &(Arc<str>, Kind, InputForm) {
         let way = self.inputs.iter().find(|(topic, ..)| *topic == record.partition.topic);
         way.expect("only input topics are read")
+    }
+
+    /// The document in a record of an input, as its headers and its key name it.
+    pub fn document(&self, mut record: Record) -> Option<document::Record> {
+        let &(_, kind, form) = self.inputs.iter().find(|(topic, ..)| *topic == record.partition.topic)?;
+        let body = record.value.take()?;
+        let carrier = carrier(&record, kind).ok()?;
+        Some(document::Record { format: format(kind, form, &body), body, carrier })
     }
 
     /// The topic between signers and store.
@@ -161,11 +181,29 @@ pub fn shortened(letter: Outgoing) -> Outgoing {
 impl Inlet {
     /// By the settings, with their lexicons; `under` names both.
     pub fn new(settings: Arc<Settings>, lexicons: Arc<Lexicons>, ways: Arc<Ways>, under: String) -> Self {
-        Self { arriver: Arriver::new(&settings, lexicons.clone()), ways, under, settings, lexicons }
+        let id_key = Keys::derive(settings.secret.reveal()).id;
+        let arriver = Arriver::new(&settings, lexicons.clone());
+        Self { arriver, ways, under, settings, lexicons, id_key, beside: None }
+    }
+
+    /// The same, which takes records in under both schemes until it `is_handed_over`, and then under the other alone.
+    pub fn beside(mut self, successor: Self, is_handed_over: Arc<AtomicBool>) -> Self {
+        self.beside = Some(Beside { inlet: Box::new(successor), is_handed_over });
+        self
     }
 
     /// Takes a record in, of an input or as a signer has made it.
-    pub fn take(&mut self, mut record: Record) -> Taken {
+    pub fn take(&mut self, record: Record) -> Taken {
+        if let Some(Beside { inlet, .. }) = self.beside.take_if(|beside| beside.is_handed_over.load(Ordering::Relaxed))
+        {
+            *self = *inlet;
+        }
+        let Some(Beside { inlet, .. }) = &mut self.beside else { return self.taken(record) };
+        let beside = Some(Box::new(inlet.taken(record.clone()).fate));
+        Taken { beside, ..self.taken(record) }
+    }
+
+    fn taken(&mut self, mut record: Record) -> Taken {
         if record.partition.topic == self.ways.signed {
             return signed::taken(record, &self.under, &self.ways);
         }
@@ -175,7 +213,7 @@ impl Inlet {
             Some(body) => self.fate(&mut record, body),
         };
         let Record { partition, offset, time_ms, .. } = record;
-        Taken { partition, offset, time_ms, n_bytes, digest, fate, via: None }
+        Taken { partition, offset, time_ms, n_bytes, digest, fate, via: None, beside: None }
     }
 
     fn fate(&mut self, record: &mut Record, body: Vec<u8>) -> Fate {
@@ -225,7 +263,10 @@ impl Inlet {
     }
 
     fn set_aside(&self, record: &Record, kind: Kind, id: Option<String>, reason: &'static str, detail: &str) -> Fate {
-        let verdict = id.map(|id| rejected(id, Some(kind), None, source_of(record), reason));
+        let verdict = id.map(|id| {
+            let id = identity::bounded(kind, &id, self.id_key);
+            rejected(id, Some(kind), None, source_of(record), reason)
+        });
         let letter = Some(self.ways.letter(record, reason, detail));
         Fate::SetAside(Box::new(SetAside { reason: Cow::Borrowed(reason), letter, verdict }))
     }
@@ -396,6 +437,12 @@ mod tests {
                 _ => assert_eq!(letter.value.unwrap(), value),
             }
         }
+        // Whoever waits for the verdict on an id that is too long waits for the same digest as if it could be read.
+        let long = "x".repeat(identity::ID_BYTES_MAX + 1);
+        let Fate::SetAside(set_aside) = inlet.take(record("emails", Some(&long), &[], b"\x00")).fate else { panic!() };
+        let rejected = set_aside.verdict.unwrap().id;
+        let mail = b"From: a@b.example\r\nSubject: x\r\n\r\nhello\r\n";
+        assert_eq!(rejected, arrival(&mut inlet, record("emails", Some(&long), &[], mail)).id);
         let mut tombstone = record("pages", Some("k"), &[], b"");
         tombstone.value = None;
         assert!(matches!(inlet.take(tombstone).fate, Fate::Empty));

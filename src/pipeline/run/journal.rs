@@ -75,6 +75,17 @@ pub enum Origin {
     Empty,
     /// The state went on under other settings.
     Carried,
+    /// The state goes on as it was. Beside it begins an empty one under these settings, which sees the same documents from here on.
+    Beside {
+        /// By the store's clock, until it takes the other's place.
+        hours: u64,
+        /// Groups and clusters of which it remembers whose places they take, at most.
+        heirs_max: usize,
+    },
+    /// The state that began beside it has taken its place.
+    Succeeded,
+    /// The state that began beside it was dropped.
+    Withdrawn,
     /// It was made elsewhere (`scan --store`), or something was lost: it cannot be had by following the journal.
     Snapshot {
         /// What was accepted.
@@ -212,7 +223,9 @@ mod tests {
             scheme: 1,
             state: Origin::Snapshot { why: "records were deleted".into() },
         };
-        for what in [What::Batch(batch.clone()), What::Idle(batch), What::Epoch(Box::new(epoch))] {
+        let beside = Epoch { state: Origin::Beside { hours: 24, heirs_max: 100 }, ..epoch.clone() };
+        let epochs = [epoch, beside].map(|epoch| What::Epoch(Box::new(epoch)));
+        for what in [What::Batch(batch.clone()), What::Idle(batch)].into_iter().chain(epochs) {
             let (positions, marks) = (positions.clone(), Marks::default());
             let entry = Entry { schema: SCHEMA, number: 12, epoch: 2, what, positions, marks };
             assert_eq!(Entry::from_json(&entry.to_json(), 0).unwrap(), entry);

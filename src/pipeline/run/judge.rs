@@ -14,7 +14,8 @@ use super::{Instance, Lost, Phase};
 use crate::bus::{BusError, Partition, Positions, Reader, Record, Seat};
 use crate::pipeline::line::{BATCH_JOBS_MAX, BATCHES_PER_THREAD, Belt, Pace, line};
 use anyhow::Context;
-use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
+use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded, select};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -52,12 +53,10 @@ pub fn judge(instance: &Instance, fold: Fold, seat: Box<dyn Seat>, lost: Option<
     thread::scope(|scope| {
         let publisher = thread::Builder::new().name("publish".into());
         let publisher = publisher
-            .spawn_scoped(scope, move || {
-                publish(seat, &instance.outlet, instance.state.directory(), &batches, &committed_in)
-            })
+            .spawn_scoped(scope, move || publish(seat, &instance.outlet, &instance.state, &batches, &committed_in))
             .context("no thread for publishing")?;
         let mut holder = Holder::new(instance, fold, batches_in, committed)?;
-        let judged = holder.begin(lost).and_then(|()| holder.judge());
+        let judged = holder.begin(lost).and_then(|()| holder.succeed()).and_then(|()| holder.judge());
         let is_fenced = judged.as_ref().err().is_some_and(|error| error.is::<PublisherGone>());
         let last = match &judged {
             Ok(()) => holder.last_batch(),
@@ -121,6 +120,8 @@ struct Holder<'a> {
     writing: Option<Writing>,
     is_written: bool,
     snapshot_due: Instant,
+    /// Whether one scheme has followed another since it began.
+    is_handed_over: Arc<AtomicBool>,
 }
 
 /// A batch that grows.
@@ -164,6 +165,7 @@ impl<'a> Holder<'a> {
             writing: None,
             is_written: false,
             snapshot_due,
+            is_handed_over: Arc::default(),
         })
     }
 
@@ -174,7 +176,7 @@ impl<'a> Holder<'a> {
     /// Begins an epoch, where one is to begin.
     fn begin(&mut self, lost: Option<Lost>) -> anyhow::Result<()> {
         let Some(origin) = self.instance.turn(&mut self.fold, lost)? else { return Ok(()) };
-        self.instance.show_clusters(&self.fold);
+        self.instance.show(&self.fold);
         let needs_snapshot = matches!(origin, super::journal::Origin::Snapshot { .. });
         let folded = self.fold.turn(origin);
         // Nobody can follow to a state that came from elsewhere: it is written down before it is spoken of.
@@ -206,16 +208,21 @@ impl<'a> Holder<'a> {
         let tick = (wait / 2).clamp(Duration::from_millis(1), Duration::from_millis(20));
         let positions = self.fold.positions.clone();
         let instance = self.instance;
+        let under = self.fold.under(self.is_handed_over.clone());
         // Whoever reads may have nothing to put down, and would not notice.
         let is_over = AtomicBool::new(false);
         let find = |belt: &mut Belt<Record>| read(instance, positions, &is_over, belt);
         let worker = || {
-            let mut inlet: Inlet = scheme.inlet();
+            let mut inlet: Inlet = under.inlet();
             move |record: Record| inlet.take(record)
         };
         // While a batch is made durable, as many documents as it has are signed.
         let n_ahead = scheme.settings.batch.documents_max.get().div_ceil(BATCH_JOBS_MAX * instance.n_threads().get());
-        let pace = Pace { tick: Some(tick), batches_per_thread: n_ahead.clamp(BATCHES_PER_THREAD, AHEAD_MAX) };
+        let pace = Pace {
+            tick: Some(tick),
+            bell: Some(instance.state.checks().probes.bell()),
+            batches_per_thread: n_ahead.clamp(BATCHES_PER_THREAD, AHEAD_MAX),
+        };
         line(find, instance.n_threads(), worker, pace, |taken| {
             self.take(taken).inspect_err(|_| is_over.store(true, Ordering::Relaxed))
         })?
@@ -223,6 +230,7 @@ impl<'a> Holder<'a> {
 
     /// What was signed comes in and is folded; batches are cut.
     fn take(&mut self, taken: Vec<Taken>) -> anyhow::Result<()> {
+        self.instance.state.questions().answer(&self.fold);
         if !taken.is_empty() {
             self.active = Instant::now();
             self.is_settled = false;
@@ -235,8 +243,14 @@ impl<'a> Holder<'a> {
             Some(_) => {}
             None => self.rest()?,
         }
+        self.answer_checks();
         self.look_at_commits()?;
         self.write_snapshot()
+    }
+
+    /// Between two batches, whoever asks what would be said is told.
+    fn answer_checks(&self) {
+        self.instance.state.checks().probes.answer(&self.fold.filter, &self.fold.scheme);
     }
 
     /// Folds what was taken into the batch that grows, and into others where it is full.
@@ -257,6 +271,7 @@ impl<'a> Holder<'a> {
             let rest = taken.split_off(n);
             self.fold.add(&mut open.folded, taken, self.instance.n_fold_threads());
             open.took += begun.elapsed();
+            self.instance.state.checks().waiters.judge(self.fold.number, open.folded.news());
             self.open = Some(open);
             if is_full {
                 self.close()?;
@@ -278,6 +293,21 @@ impl<'a> Holder<'a> {
     fn close(&mut self) -> anyhow::Result<()> {
         let Some(Open { folded, n_records, took, .. }) = self.open.take() else { return Ok(()) };
         counted::batch(n_records, folded.n_bytes, took);
+        self.send(folded)?;
+        self.succeed()
+    }
+
+    /// What began beside the store takes its place, once it has seen all that counts.
+    fn succeed(&mut self) -> anyhow::Result<()> {
+        if !self.fold.is_succession_due() {
+            return Ok(());
+        }
+        if let Some(writing) = self.writing.take() {
+            writing.abandon(&mut self.fold);
+        }
+        let folded = self.fold.succeed();
+        self.is_handed_over.store(true, Ordering::Relaxed);
+        info!("the present settings decide from here on, what was stored under the former ones is dropped");
         self.send(folded)
     }
 
@@ -308,8 +338,18 @@ impl<'a> Holder<'a> {
         Ok(records.iter().map(LabelRecord::of).collect())
     }
 
+    /// Passes a batch on to be published. While that has to wait, whoever asks is answered.
     fn send(&mut self, folded: Folded) -> anyhow::Result<()> {
-        self.batches.send(folded).map_err(|_| PublisherGone.into())
+        let mut folded = Some(folded);
+        let bell = self.instance.state.checks().probes.bell();
+        loop {
+            select! {
+                send(self.batches, folded.take().expect("it is sent once")) -> sent => {
+                    return sent.map_err(|_| PublisherGone.into());
+                }
+                recv(bell) -> _ => self.answer_checks(),
+            }
+        }
     }
 
     /// What was begun is finished; a run that ends by itself also decides what waits to be looked at again.

@@ -3,7 +3,7 @@
 //! State is a fold over the [`journal`]. An [`Instance`] begins at its newest snapshot ([`snapshots`]), folds what the
 //! journal says was folded since ([`mod@follow`], [`replay`]), and when the seat is given to it goes on with what is new
 //! ([`mod@judge`]). [`fold`] is what both do with a batch; [`inlet`] takes records in, [`outputs`] writes them out,
-//! [`publisher`] makes them durable; [`signer`] is the role that only signs.
+//! [`publisher`] makes them durable; [`signer`] is the role that only signs. [`succession`] is how one scheme follows another.
 
 pub mod audit;
 mod counted;
@@ -17,16 +17,21 @@ pub mod label;
 pub mod marks;
 pub mod outputs;
 mod publisher;
+pub mod question;
 pub mod replay;
 pub mod scheme;
 mod shelf;
+mod shown;
 pub mod signed;
 pub mod signer;
 pub mod snapshots;
+pub mod succession;
 
 use crate::bus::{Bus, BusError, Partition, Positions};
 use crate::config::{BusKind, Settings};
 use crate::http::{Phase, Role, State};
+use crate::pipeline::dispatch::Dispatch;
+use crate::pipeline::line::STACK_BYTES;
 use anyhow::{Context, bail};
 use fold::Fold;
 use follow::{Followed, Until, follow};
@@ -35,7 +40,7 @@ use journal::Origin;
 use judge::{Ended, judge};
 use outputs::Outlet;
 use publisher::Committed;
-use scheme::Scheme;
+use scheme::{Scheme, SchemeError};
 use shelf::Shelf;
 use snapshots::{Kept, Snapshots};
 use std::num::NonZeroUsize;
@@ -112,6 +117,9 @@ struct Progress {
 /// Committed entries whose place in the journal is remembered: a snapshot takes less long to write.
 const RECENT_MAX: usize = 1 << 14;
 
+/// So often the tables are looked at, for those who watch them.
+const COUNT_EVERY: Duration = Duration::from_secs(5);
+
 /// How a turn of duty ended.
 enum Duty {
     Done,
@@ -179,6 +187,33 @@ impl Instance {
 
     /// Runs until asked to stop.
     pub fn run(&self) -> anyhow::Result<()> {
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            if self.scheme.settings.http.enabled {
+                self.sign_checks(scope, &is_over)?;
+            }
+            let ended = self.serve();
+            is_over.store(true, Ordering::Relaxed);
+            ended
+        })
+    }
+
+    /// Threads that sign what somebody asks about: that is work, and neither the stream nor the HTTP side waits for it.
+    fn sign_checks<'a>(&'a self, scope: &'a thread::Scope<'a, '_>, is_over: &'a AtomicBool) -> anyhow::Result<()> {
+        let settings = &self.scheme.settings;
+        let dispatch = Arc::new(Dispatch::new(settings));
+        let probes = &self.state.checks().probes;
+        probes.set_scheme(&self.scheme);
+        for number in 0..NonZeroUsize::new(settings.check.threads).unwrap_or(cores()).get() {
+            let dispatch = dispatch.clone();
+            let sign = move || probes.sign(&dispatch, || is_over.load(Ordering::Relaxed));
+            let thread = thread::Builder::new().name(format!("check-{number}")).stack_size(STACK_BYTES);
+            thread.spawn_scoped(scope, sign).context("no thread for checks")?;
+        }
+        Ok(())
+    }
+
+    fn serve(&self) -> anyhow::Result<()> {
         self.snapshots.sweep()?;
         let mut trouble = Trouble::default();
         while !self.is_stopping() {
@@ -218,7 +253,7 @@ impl Instance {
     fn turn_of_duty(&self, trouble: &mut Trouble) -> anyhow::Result<Duty> {
         self.enter(Phase::Restoring);
         let Restored { fold, journal, lost: lost_before } = self.restored()?;
-        self.show_clusters(&fold);
+        self.show(&fold);
         match follow(self, fold, journal, Until::Seated)? {
             Followed::Stopped(_) => Ok(Duty::Done),
             Followed::NeedsSnapshot if trouble.n_looks < SNAPSHOT_LOOKS => {
@@ -268,7 +303,14 @@ impl Instance {
                 Err(error) => warn!(holder = settings.snapshot.holder, "no snapshot from the holder: {error:#}"),
             }
         }
-        if let Some((fold, journal)) = self.snapshots.newest(extent.end, settings)? {
+        let newest = match self.snapshots.newest(extent.end, settings) {
+            Err(error) if self.accept_loss && error.is::<SchemeError>() => {
+                warn!("{error:#}");
+                None
+            }
+            newest => newest?,
+        };
+        if let Some((fold, journal)) = newest {
             self.restored_from(&fold, journal);
             if journal >= extent.begin {
                 return Ok(Restored { fold, journal, lost: None });
@@ -342,7 +384,7 @@ impl Instance {
         };
         if let Some(Lost { why }) = lost {
             error!("LOSS ACCEPTED: {why}");
-            if !fold.scheme.is_like(&self.scheme) {
+            if !fold.is_under(&self.scheme) {
                 *fold = Fold {
                     positions: fold.positions.clone(),
                     marks: fold.marks.clone(),
@@ -363,11 +405,20 @@ impl Instance {
         if self.first_store.is_some() {
             warn!("the journal is not empty, the store to begin with is passed over");
         }
-        if fold.scheme.is_like(&self.scheme) {
-            return Ok(None);
-        }
-        match fold.carry(self.scheme.clone()) {
-            Ok(()) => Ok(Some(Origin::Carried)),
+        let turned = match &fold.succession {
+            Some(_) => self.turn_beside(fold),
+            None if fold.scheme.is_like(&self.scheme) => {
+                if self.scheme.settings.former.is_some() {
+                    info!("`previous` is needed no more, but to audit what was judged under it");
+                }
+                return Ok(None);
+            }
+            None => match fold.carry(self.scheme.clone()) {
+                Ok(()) => return Ok(Some(Origin::Carried)),
+                Err(error) => self.begin_beside(fold, error).map(Some),
+            },
+        };
+        match turned {
             Err(error) if self.accept_loss => {
                 error!("LOSS ACCEPTED: the store begins anew: {error:#}");
                 let Fold { positions, marks, number, epoch, .. } =
@@ -375,10 +426,7 @@ impl Instance {
                 *fold = Fold { positions, marks, number, epoch, ..Fold::new(self.scheme.clone()) };
                 Ok(Some(Origin::Snapshot { why: format!("settings changed: {error:#}") }))
             }
-            Err(error) => Err(error.context(
-                "the settings have changed in a way that the store cannot go on under. --accept-loss begins an empty \
-                 store where the journal ends",
-            )),
+            turned => turned,
         }
     }
 
@@ -447,11 +495,24 @@ impl Instance {
             progress.recent.drain(..RECENT_MAX / 2);
         }
         counted::journal(committed.journal);
-        if progress.counted_at.elapsed() > Duration::from_secs(5) {
-            progress.counted_at = Instant::now();
-            counted::snapshot_age(progress.snapshot_at.elapsed());
+        let snapshot_at = progress.snapshot_at;
+        drop(progress);
+        self.show_entry(&committed.entry);
+        if self.is_time_to_count() {
+            counted::snapshot_age(snapshot_at.elapsed());
             counted::census(fold);
+            self.show_store(fold);
         }
+    }
+
+    /// Whether it is time to look at the tables again.
+    fn is_time_to_count(&self) -> bool {
+        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = progress.counted_at.elapsed() > COUNT_EVERY;
+        if is_due {
+            progress.counted_at = Instant::now();
+        }
+        is_due
     }
 
     /// Where the journal goes on after the entry `number`, if that is committed and was not long ago.
@@ -486,8 +547,7 @@ impl Instance {
     }
 
     fn n_threads(&self) -> NonZeroUsize {
-        let all = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        NonZeroUsize::new(self.scheme.settings.batch.threads).unwrap_or(all)
+        NonZeroUsize::new(self.scheme.settings.batch.threads).unwrap_or(cores())
     }
 
     /// Signing is most of the work: the fold has threads of its own only where there are many.
@@ -503,13 +563,11 @@ impl Instance {
         })
     }
 
-    /// Those who ask see the clusters of this state, and none of another.
-    fn show_clusters(&self, fold: &Fold) {
-        self.state.directory().clusters.replace(|| fold.filter.ranking());
-    }
-
     fn enter(&self, phase: Phase) {
         self.state.set_phase(phase);
+        if !phase.is_ready() {
+            self.state.checks().turn_away();
+        }
     }
 
     fn is_stopping(&self) -> bool {
@@ -519,6 +577,10 @@ impl Instance {
     fn stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
     }
+}
+
+fn cores() -> NonZeroUsize {
+    thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
 fn hostname() -> String {

@@ -9,9 +9,10 @@ use super::fold::Folded;
 use super::inlet::shortened;
 use super::journal::Entry;
 use super::outputs::{Outlet, Publication};
+use super::shown::said;
 use crate::bus::{BusError, Outgoing, Seat};
 use crate::fault;
-use crate::pipeline::directory::Directory;
+use crate::http::State;
 use crate::pipeline::filter::Event;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use std::sync::Arc;
@@ -32,7 +33,7 @@ pub(super) struct Committed {
 pub(super) fn publish(
     mut seat: Box<dyn Seat>,
     outlet: &Outlet,
-    directory: &Directory,
+    state: &State,
     batches: &Receiver<Folded>,
     committed: &Sender<Committed>,
 ) -> Result<Box<dyn Seat>, BusError> {
@@ -71,7 +72,8 @@ pub(super) fn publish(
         for time_ms in times_ms {
             counted::latency(Duration::from_millis(now_ms.saturating_sub(time_ms).max(0) as u64));
         }
-        directory.learn(events);
+        state.checks().waiters.commit(offset.entry.number);
+        said(state.directory(), events);
         // Nobody listens any more when the fold has stopped; what is committed stays so.
         let _unwanted = committed.send(offset);
     }

@@ -6,7 +6,7 @@
 //!
 //! # Invariants
 //! - Settings that decide come back out of the journal, the others stay ours. (`decisive_settings_come_back`)
-//! - A scheme of another secret or lexicon is refused. (`another_secret_is_refused`)
+//! - A scheme of another secret or lexicon is refused, unless it is that of the former settings. (`another_secret_is_refused`)
 
 use super::inlet::{Inlet, Ways};
 use super::shelf::{self, Shelf};
@@ -19,10 +19,24 @@ use crate::signature::{SCHEME, Signer};
 use crate::verdict::labels::Labels;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Sections that decide nothing.
-const INDIFFERENT: [&str; 9] = ["secret", "mode", "bus", "topics", "batch", "snapshot", "http", "milter", "kafka"];
+const INDIFFERENT: [&str; 12] = [
+    "secret",
+    "previous",
+    "mode",
+    "succession",
+    "bus",
+    "topics",
+    "batch",
+    "snapshot",
+    "http",
+    "check",
+    "milter",
+    "kafka",
+];
 
 /// Under what the store folds.
 pub struct Scheme {
@@ -44,7 +58,10 @@ pub enum SchemeError {
     #[error("the lexicons that it was made with are not there: {0}")]
     Lexicons(#[from] Problems),
     /// The secret, a lexicon or the scheme is another.
-    #[error("it was made with another `secret` or other lexicons than are set now (key {found}, ours gives {ours})")]
+    #[error(
+        "it was made with another `secret` or other lexicons than are set now (key {found}, ours gives {ours}): name the \
+         configuration that was in force then as `previous`"
+    )]
     Key {
         /// The key that it was made with.
         found: String,
@@ -76,10 +93,14 @@ impl Scheme {
         if scheme != SCHEME {
             return Err(SchemeError::Scheme { found: scheme });
         }
-        let settings = merged(decisive, ours).map_err(SchemeError::Settings)?;
+        let mut settings = merged(decisive, ours).map_err(SchemeError::Settings)?;
         let shelf = Shelf::new(ours);
         let lexicons = Lexicons::new(&settings, |name| shelf.read(name))?;
-        let made = Self::with(Arc::new(settings), lexicons);
+        let mut made = Self::with(Arc::new(settings.clone()), lexicons.clone());
+        if let Some(former) = ours.former.as_ref().filter(|_| made.key_id() != key_id) {
+            settings.secret = former.secret.clone();
+            made = Self::with(Arc::new(settings), lexicons);
+        }
         if made.key_id() != key_id {
             return Err(SchemeError::Key { found: key_id.to_owned(), ours: made.key_id() });
         }
@@ -136,6 +157,28 @@ impl Scheme {
     }
 }
 
+/// Under what records are signed: the scheme in force and, while there is one, its successor.
+#[derive(Clone)]
+pub struct Under {
+    /// The one in force.
+    pub scheme: Arc<Scheme>,
+    /// The one that is to follow.
+    pub successor: Option<Arc<Scheme>>,
+    /// Set when it has followed: from then on nothing is signed under the other.
+    pub is_handed_over: Arc<AtomicBool>,
+}
+
+impl Under {
+    /// What takes records in.
+    pub fn inlet(&self) -> Inlet {
+        let inlet = self.scheme.inlet();
+        match &self.successor {
+            Some(successor) => inlet.beside(successor.inlet(), self.is_handed_over.clone()),
+            None => inlet,
+        }
+    }
+}
+
 fn merged(decisive: &Value, ours: &Settings) -> Result<Settings, serde_json::Error> {
     let mut all = serde_json::to_value(ours)?;
     for (name, section) in decisive.as_object().into_iter().flatten() {
@@ -153,6 +196,7 @@ fn merged(decisive: &Value, ours: &Settings) -> Result<Settings, serde_json::Err
     let mut settings: Settings = serde_json::from_value(all)?;
     // Secrets do not survive being shown.
     settings.secret = ours.secret.clone();
+    settings.former = ours.former.clone();
     settings.kafka = ours.kafka.clone();
     Ok(settings)
 }
@@ -190,6 +234,8 @@ mod tests {
         let made = scheme(|settings| settings.secret = Secret::new("another"));
         let refused = Scheme::recorded(&made.decisive(), &made.key_id(), SCHEME, &Settings::default());
         assert!(matches!(refused, Err(SchemeError::Key { .. })));
+        let ours = Settings { former: Some(made.settings.clone()), ..Settings::default() };
+        assert!(Scheme::recorded(&made.decisive(), &made.key_id(), SCHEME, &ours).unwrap().is_like(&made));
         assert!(!made.decisive().to_string().contains("another"));
         let refused = Scheme::recorded(&made.decisive(), &made.key_id(), SCHEME + 1, &Settings::default());
         assert!(matches!(refused, Err(SchemeError::Scheme { .. })));

@@ -88,7 +88,7 @@ mod tests {
     fn a_lexicon_outlives_its_file() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("own.lexicon");
-        let about = About { name: "own".into(), n_documents: 1000, ..About::default() };
+        let about = About { name: "own".into(), n_documents: 1000, df_min: 1, ..About::default() };
         let lexicon = Lexicon::new(about, [("apple", 7), ("boat", 90)]).unwrap();
         fs::write(&file, lexicon.to_bytes()).unwrap();
         let mut settings = Settings::default();

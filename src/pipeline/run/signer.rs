@@ -224,7 +224,7 @@ impl Signer {
         {
             let fate = inlet.outgrown(&original, signed.n_bytes());
             let (partition, offset, time_ms) = place;
-            let taken = Taken { partition, offset, time_ms, n_bytes, digest, fate, via: None };
+            let taken = Taken { partition, offset, time_ms, n_bytes, digest, fate, via: None, beside: None };
             reason = self::reason(&taken);
             (signed, letter) = outgoing(taken, &self.under, &self.ways);
         }

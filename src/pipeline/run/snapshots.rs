@@ -10,10 +10,12 @@
 use super::fold::Fold;
 use super::funnel::{self, Funnel};
 use super::marks::Marks;
-use super::scheme::Scheme;
+use super::scheme::{Scheme, SchemeError};
+use super::succession::{Handover, Succession};
 use crate::bus::Positions;
 use crate::config::Settings;
 use crate::fault;
+use crate::verdict::heirs::Heirs;
 use crate::verdict::label::Label;
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
@@ -44,6 +46,49 @@ struct Facts {
     key_id: String,
     scheme: u32,
     labels: Vec<Label>,
+    /// Whose places its groups and clusters take.
+    #[serde(default)]
+    heirs: Heirs,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    handover: Option<Handover>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    successor: Option<SuccessorFacts>,
+}
+
+/// The same of the store that is to take its place.
+#[derive(Debug, Serialize, Deserialize)]
+struct SuccessorFacts {
+    settings: serde_json::Value,
+    key_id: String,
+    scheme: u32,
+    heirs: Heirs,
+    since_ms: Option<i64>,
+    hours: u64,
+}
+
+impl SuccessorFacts {
+    fn of(fold: &Fold) -> Option<Self> {
+        let (Succession { scheme, since_ms, hours }, filter) = (fold.succession.as_ref()?, fold.filter.successor()?);
+        Some(Self {
+            settings: scheme.decisive(),
+            key_id: scheme.key_id(),
+            scheme: crate::signature::SCHEME,
+            heirs: filter.heirs().clone(),
+            since_ms: *since_ms,
+            hours: *hours,
+        })
+    }
+
+    /// Makes room in `fold` for the store; its tables are read with those of the other.
+    fn attach(self, fold: &mut Fold, ours: &Settings) -> anyhow::Result<()> {
+        let Self { settings, key_id, scheme, heirs, since_ms, hours } = self;
+        let scheme = Arc::new(Scheme::recorded(&settings, &key_id, scheme, ours)?);
+        let mut filter = scheme.filter();
+        filter.set_heirs(heirs);
+        fold.filter.attach(filter);
+        fold.succession = Some(Succession { scheme, since_ms, hours });
+        Ok(())
+    }
 }
 
 /// A folder of snapshots.
@@ -114,6 +159,10 @@ impl Snapshots {
                     return Ok(Some((fold, journal)));
                 }
                 Ok(_) => warn!(path = %path.display(), "snapshot knows no journal, passed over"),
+                // Those before it would lead to it again.
+                Err(error) if error.is::<SchemeError>() => {
+                    return Err(error.context(format!("snapshot {} cannot be used", path.display())));
+                }
                 Err(error) => warn!(path = %path.display(), "snapshot refused, trying the one before it: {error:#}"),
             }
         }
@@ -132,6 +181,9 @@ impl Snapshots {
             key_id: fold.scheme.key_id(),
             scheme: crate::signature::SCHEME,
             labels: fold.filter.labels().all().iter().map(|label| (**label).clone()).collect(),
+            heirs: fold.filter.heirs().clone(),
+            handover: fold.handover.clone(),
+            successor: SuccessorFacts::of(fold),
         };
         let path = self.folder.join(format!(".{}.{}.part", fold.number, std::process::id()));
         let (funnel, sink) = funnel::open(private(&path)?)?;
@@ -291,11 +343,16 @@ pub fn load(path: &Path, ours: &Settings) -> anyhow::Result<Fold> {
     }
     let scheme = Scheme::recorded(&facts.settings, &facts.key_id, facts.scheme, ours)?;
     let mut fold = Fold::new(Arc::new(scheme));
+    if let Some(successor) = facts.successor {
+        successor.attach(&mut fold, ours)?;
+    }
+    fold.filter.set_heirs(facts.heirs);
     fold.filter.load_from(&mut file)?;
     for label in facts.labels {
         fold.filter.label(label)?;
     }
     (fold.number, fold.epoch, fold.positions, fold.marks) = (facts.number, facts.epoch, facts.positions, facts.marks);
+    fold.handover = facts.handover;
     Ok(fold)
 }
 

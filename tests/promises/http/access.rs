@@ -18,7 +18,7 @@ fn the_token_is_made_once_for_its_owner() {
 #[test]
 fn writing_needs_the_token_and_reading_on_this_machine_does_not() {
     let served = served(|_| ());
-    for path in ["/healthz", "/readyz", "/metrics", "/v1/verdicts?wait=0"] {
+    for path in ["/healthz", "/readyz", "/metrics", "/v1/verdicts?from=end&wait=0"] {
         assert_eq!(served.get(path).status, 200, "{path}");
     }
     served.get("/v1/snapshot").problem(401, "token");
@@ -35,7 +35,7 @@ fn writing_needs_the_token_and_reading_on_this_machine_does_not() {
         assert_eq!(answer.headers["www-authenticate"], "Bearer");
     }
     assert_eq!(served.post("/v1/pages", "application/json", &[], body.as_bytes()).status, 200);
-    served.get_with("/v1/verdicts?wait=0", &[("host", "rebound.example")]).problem(421, "host");
+    served.get_with("/v1/verdicts?from=end&wait=0", &[("host", "rebound.example")]).problem(421, "host");
     assert_eq!(served.get_with("/metrics", &[("host", "localhost:1")]).status, 200);
     assert_eq!(served.get_with("/healthz", &[("host", "rebound.example")]).status, 200);
 }
@@ -47,10 +47,17 @@ fn on_an_address_of_the_network_reading_needs_the_token_too() {
     for path in ["/healthz", "/readyz"] {
         assert_ne!(served.get(path).status, 401, "{path}");
     }
-    for path in ["/metrics", "/v1/verdicts?wait=0", "/v1/snapshot", "/", "/v1/nothing"] {
+    for path in ["/metrics", "/v1/verdicts?from=end&wait=0", "/v1/snapshot", "/", "/v1/nothing"] {
         served.get(path).problem(401, "token");
     }
     assert_eq!(served.get_with("/metrics", &[("authorization", &served.bearer())]).status, 200);
+    // Whatever there is to be read, now or later.
+    let document = served.get_with("/openapi.json", &[("authorization", &served.bearer())]).json();
+    let paths: Vec<&String> = document["paths"].as_object().unwrap().keys().collect();
+    assert!(paths.len() >= 15, "{paths:?}");
+    for path in paths.into_iter().filter(|path| !["/healthz", "/readyz"].contains(&path.as_str())) {
+        served.get(&path.replace("{id}", "x")).problem(401, "token");
+    }
     assert!(served.process.log().contains("other machines can reach this"), "{}", served.process.log());
 }
 

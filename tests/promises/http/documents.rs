@@ -189,7 +189,7 @@ fn a_request_that_has_begun_is_answered() {
     assert_eq!(records(&*served.ground.open(), "pages").len(), 1);
 }
 
-fn base64(bytes: &[u8]) -> String {
+pub(super) fn base64(bytes: &[u8]) -> String {
     use base64::Engine;
     base64::engine::general_purpose::STANDARD.encode(bytes)
 }

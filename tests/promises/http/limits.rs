@@ -11,6 +11,7 @@ fn a_body_that_is_too_large_is_refused() {
         settings.limits.unpacked_bytes_max = 200_000;
         settings.bus.record_bytes_max = 150_000;
         settings.http.body_bytes_max = 200_000;
+        settings.milter.mail_bytes_max = 100_000;
     });
     served.post("/v1/pages", "text/html", &[], &vec![b'x'; 100_001]).problem(413, "too_large");
     served.post("/v1/pages", "text/html", &[], &vec![b'x'; 200_001]).problem(413, "too_large");
@@ -80,6 +81,7 @@ fn bodies_that_wait_are_bounded_together() {
         settings.limits.unpacked_bytes_max = 100_000;
         settings.bus.record_bytes_max = 100_000;
         settings.http.body_bytes_max = 400_000;
+        settings.milter.mail_bytes_max = 100_000;
         settings.http.waiting_bytes_max = 400_000;
     });
     let mut first = served.connected();
@@ -140,4 +142,36 @@ fn garbage_is_answered_or_dropped_and_does_no_harm() {
     }
     assert_eq!(served.get("/healthz").status, 200);
     assert!(!served.process.log().contains("panicked"), "{}", served.process.log());
+}
+
+/// Whoever asks too often is told when to come again; whether we are there is told at any time.
+#[test]
+fn an_address_may_ask_so_often() {
+    let served = served(|settings| {
+        settings.http.rate_per_s = 1;
+        settings.http.rate_burst = 20;
+    });
+    let statuses: Vec<u16> = (0..40).map(|_| served.get("/v1/clusters").status).collect();
+    let n_served = statuses.iter().filter(|status| **status == 200).count();
+    assert!((20..35).contains(&n_served), "{statuses:?}");
+    assert!(statuses[..20].iter().all(|status| *status == 200), "a burst is served: {statuses:?}");
+    let turned_away = served.get("/v1/clusters");
+    turned_away.problem(429, "rate");
+    let seconds: u64 = turned_away.headers["retry-after"].to_str().unwrap().parse().unwrap();
+    assert!((1..=2).contains(&seconds), "{seconds}");
+    (0..50).for_each(|_| assert_eq!(served.get("/healthz").status, 200));
+    // Guessing the token is asking too.
+    served.get_with("/v1/snapshot", &[("authorization", "Bearer guess")]).problem(429, "rate");
+    std::thread::sleep(Duration::from_secs(seconds));
+    let begun = Instant::now();
+    let metrics = loop {
+        let answer = served.get("/metrics");
+        if answer.status == 200 {
+            break answer.body;
+        }
+        assert!(begun.elapsed() < super::PATIENCE);
+        std::thread::sleep(Duration::from_millis(500));
+    };
+    let line = metrics.lines().find(|line| line.starts_with("seamripper_http_rate_limited_total ")).unwrap();
+    assert!(line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap() >= 6.0, "{line}");
 }

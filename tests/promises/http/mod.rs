@@ -3,11 +3,17 @@
 //! The tests talk to real processes on ports that the system has chosen.
 
 mod access;
+mod check;
+mod contract;
+mod directory;
 mod documents;
+mod events;
+mod explain;
 mod health;
 mod labels;
 mod limits;
 mod snapshot;
+mod stats;
 mod verdicts;
 
 use crate::bus::{Ground, embedded};
@@ -16,7 +22,27 @@ use seamripper::config::Settings;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
 use std::time::{Duration, Instant};
+
+/// The schemas of what is answered.
+pub(crate) const ANSWERS: [&str; 15] = [
+    "accepted",
+    "check",
+    "clusters",
+    "document",
+    "explanation",
+    "labelled",
+    "labels",
+    "line",
+    "liveness",
+    "members",
+    "problem",
+    "prototype",
+    "readiness",
+    "stats",
+    "verdicts",
+];
 
 /// What has not happened by then does not happen.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -52,8 +78,18 @@ impl Answer {
 
 /// A ground on the embedded bus for a run with an HTTP side.
 pub(crate) fn ground(change: impl FnOnce(&mut Settings)) -> Ground {
-    let mut ground = hasty(embedded::ground());
+    let mut ground = embedded::ground();
     ground.settings.bus.lease_ms = 1000;
+    with_http(ground, change)
+}
+
+/// The same on Kafka.
+pub(crate) fn ground_on_kafka() -> Ground {
+    with_http(crate::kafka::ground(), |_| ())
+}
+
+fn with_http(ground: Ground, change: impl FnOnce(&mut Settings)) -> Ground {
+    let mut ground = hasty(ground);
     ground.settings.http.enabled = true;
     ground.settings.http.listen = "127.0.0.1:0".parse().unwrap();
     change(&mut ground.settings);
@@ -136,6 +172,46 @@ impl Served {
         verdicts
     }
 
+    /// What is answered, which must be good and have this shape.
+    pub(crate) fn good(&self, path: &str, schema: &str) -> Value {
+        let answer = self.get(path);
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+        let json = answer.json();
+        crate::schemas::Schema::named(schema).check(path, &json);
+        json
+    }
+
+    /// Asks until it is so.
+    pub(crate) fn until(&self, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+        let begun = Instant::now();
+        loop {
+            let answer = self.get(path);
+            if answer.status == 200 && is_so(&answer.json()) {
+                return answer.json();
+            }
+            assert!(begun.elapsed() < PATIENCE, "{path}: {}\n{}", answer.body, self.process.log());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Sends the pages of the bundled corpus, and waits until all is said that is to be said of them.
+    pub(crate) fn with_corpus(self) -> Self {
+        let pages = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("demo/corpus/pages.jsonl")).unwrap();
+        assert_eq!(self.post("/v1/pages", "application/x-ndjson", &[], &pages).status, 200);
+        let n_pages = pages.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count();
+        self.until("/v1/stats", |stats| stats["total"]["documents"] == n_pages);
+        // What waits to be looked at again is, when there is nothing else to do.
+        let said = || self.get("/v1/stats").json()["total"]["revisions"].clone();
+        let mut last = said();
+        loop {
+            std::thread::sleep(Duration::from_millis(700));
+            if last == said() {
+                return self;
+            }
+            last = said();
+        }
+    }
+
     /// Sends bytes as they are; all that comes back before the connection ends.
     pub(crate) fn raw(&self, bytes: &[u8]) -> String {
         let mut stream = self.connected();
@@ -198,6 +274,12 @@ fn answer(outcome: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Ans
     Answer { status: response.status().as_u16(), headers: response.headers().clone(), body }
 }
 
+/// An id as a part of a path: every byte that could mean something else is encoded.
+pub(crate) fn encoded(id: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric();
+    id.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+}
+
 /// A page of its own words.
 pub(crate) fn page(number: usize) -> String {
     const SYLLABLES: [&str; 16] =
@@ -216,10 +298,9 @@ pub(crate) fn envelope(number: usize) -> String {
 /// The schemas of what is answered accept their examples, and not each other's.
 #[test]
 fn the_examples_of_answers_are_valid() {
-    let names = ["accepted", "labelled", "labels", "problem", "readiness", "line"];
-    for name in names {
+    for name in ANSWERS {
         let schema = crate::schemas::Schema::named(name);
-        for other in names {
+        for other in ANSWERS {
             let examples = crate::schemas::examples(other);
             assert!(!examples.is_empty(), "{other} has no example");
             for (example, value) in examples {

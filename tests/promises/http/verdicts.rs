@@ -102,17 +102,17 @@ fn what_is_no_cursor_is_told() {
     let open: Vec<_> = (0..2)
         .map(|_| {
             let mut stream = served.connected();
-            stream.write_all(b"GET /v1/verdicts HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+            stream.write_all(b"GET /v1/verdicts?from=end HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
             stream
         })
         .collect();
     served.counts("seamripper_http_verdict_streams 2");
-    let turned_away = served.get("/v1/verdicts");
+    let turned_away = served.get("/v1/verdicts?from=end");
     turned_away.problem(503, "streams");
     assert!(turned_away.headers.contains_key("retry-after"));
     drop(open);
     served.counts("seamripper_http_verdict_streams 0");
-    assert_eq!(served.get("/v1/verdicts?wait=0").status, 200);
+    assert_eq!(served.get("/v1/verdicts?from=end&wait=0").status, 200);
 }
 
 /// Who asks for much and reads nothing is left after a while, and holds nothing until then but a few pieces.
@@ -133,8 +133,9 @@ fn a_reader_who_does_not_read_is_left() {
     let memory = || resident(served.process.id());
     let before = memory();
     let mut streams: Vec<_> = (0..8).map(|_| served.connected()).collect();
-    for stream in &mut streams {
-        stream.write_all(b"GET /v1/verdicts?from=beginning HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+    for (stream, resource) in streams.iter_mut().zip(["verdicts", "events"].into_iter().cycle()) {
+        let request = format!("GET /v1/{resource}?from=beginning HTTP/1.1\r\nhost: localhost\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
     }
     served.counts("seamripper_http_verdict_streams 8");
     std::thread::sleep(Duration::from_millis(700));

@@ -3,7 +3,8 @@
 use super::{Process, Watch, scaled};
 use crate::bus::Ground;
 use crate::made;
-use seamripper::bus::Outgoing;
+use seamripper::bus::{BusError, Outgoing};
+use std::time::Instant;
 
 const MIB: usize = 1 << 20;
 /// Beside `store.memory`: the binary with its lexicons, batches on their way, and what the clients of the buses hold.
@@ -38,7 +39,13 @@ pub(super) fn a_long_run_stays_within_its_memory(ground: &Ground) {
     let (mut watch, mut n_fed) = (Watch::new(&*bus, &ground), 0);
     while n_fed < n {
         let end = (n_fed + 200).min(n);
-        feeder.append((n_fed as u64..end as u64).map(page).collect()).unwrap();
+        let some: Vec<Outgoing> = (n_fed as u64..end as u64).map(page).collect();
+        // As everybody who feeds does: a bus that is busy is asked again.
+        let begun = Instant::now();
+        while let Err(error) = feeder.append(some.clone()) {
+            let passes = matches!(error, BusError::Unreachable { .. }) && begun.elapsed() < super::patience();
+            assert!(passes, "{error}");
+        }
         n_fed = end;
         // What was fed and not judged yet lies on the bus, and costs the process nothing; but the disk is bounded too.
         watch.until(n_fed.saturating_sub(20_000), Some(&running));

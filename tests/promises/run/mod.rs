@@ -11,6 +11,7 @@ mod poison;
 mod roles;
 mod seats;
 mod states;
+mod succession;
 mod trouble;
 
 use crate::bus::Ground;

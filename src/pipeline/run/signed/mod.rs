@@ -78,7 +78,7 @@ pub fn taken(record: Record, under: &str, ways: &Ways) -> Taken {
     let Some((partition, offset)) = origin(&record, ways) else {
         let fate = refused(&record, ways, "signed", "its headers do not say which record was signed", None);
         let Record { partition, offset, time_ms, .. } = record;
-        return Taken { partition, offset, time_ms, n_bytes: 0, digest, fate, via: None };
+        return Taken { partition, offset, time_ms, n_bytes: 0, digest, fate, via: None, beside: None };
     };
     let opened = record.value.as_deref().map(postcard::from_bytes::<Letter>);
     let found = String::from_utf8_lossy(record.header("signed-under").unwrap_or_default());
@@ -99,7 +99,7 @@ pub fn taken(record: Record, under: &str, ways: &Ways) -> Taken {
             (time_ms, 0, refused(&record, ways, reason, &detail, id.map(|id| (id, &partition, offset))))
         }
     };
-    Taken { partition, offset, time_ms, n_bytes: n_bytes as usize, digest, fate, via }
+    Taken { partition, offset, time_ms, n_bytes: n_bytes as usize, digest, fate, via, beside: None }
 }
 
 /// The record of an input that was signed, by the headers.

@@ -8,21 +8,25 @@ use serde::Serialize;
 
 /// A score and its threshold.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Score {
+pub struct Score {
     /// Which class it speaks for, or `text`.
-    pub(super) class: &'static str,
-    pub(super) score: &'static str,
-    pub(super) value: f64,
-    pub(super) threshold: f64,
+    pub class: &'static str,
+    /// What it measures.
+    pub score: &'static str,
+    /// How much that is.
+    pub value: f64,
+    /// How much is needed.
+    pub threshold: f64,
     /// The setting that the threshold is, or whose it is.
-    pub(super) setting: &'static str,
+    pub setting: &'static str,
     /// Met by the threshold itself, or only beyond it.
-    pub(super) inclusive: bool,
-    pub(super) crossed: bool,
+    pub inclusive: bool,
+    /// Whether it is met.
+    pub crossed: bool,
 }
 
 /// The scores of a verdict; none of what could not be read.
-pub(super) fn of(verdict: &Verdict, settings: &Settings) -> Vec<Score> {
+pub fn of(verdict: &Verdict, settings: &Settings) -> Vec<Score> {
     let (Some(features), Some(kind)) = (&verdict.features, verdict.kind) else { return Vec::new() };
     let Settings { text, mirror, quilt, template, .. } = settings;
     let Features { resemblance, frame, style_bins, cluster_size, .. } = *features;

@@ -1,0 +1,180 @@
+//! `GET /v1/explain/{id}`: why a document got its verdict.
+//!
+//! Its record, and those of the documents that the verdict names, are read again from the bus, by their positions, and signed and
+//! compared again. What the bus has deleted since is said to be gone.
+//!
+//! # Invariants
+//! - So many are explained at once, for so long; the rest are told to come again. (`explanations_are_bounded`)
+
+use super::App;
+use super::document::looked_up;
+use super::id::Id;
+use super::problem::Problem;
+use super::query::Query;
+use crate::pipeline::Steps;
+use crate::pipeline::explanation::records::Records;
+use crate::pipeline::explanation::shared::{self, Archive, Bounds, Named, Reading};
+use crate::pipeline::explanation::{Explanation, Record, SCHEMA, scores};
+use crate::pipeline::lexicon;
+use crate::pipeline::run::inlet::Ways;
+use crate::pipeline::run::question::{Answer, Known, Question};
+use crate::verdict::event::{ClusterEvent, Source, Verdict};
+use axum::Json;
+use axum::extract::{RawQuery, State};
+use axum::response::{IntoResponse, Response};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Explanations at once: each signs documents, which is what the run needs its processors for.
+pub(super) const AT_ONCE_MAX: usize = 2;
+/// What was not read by then is left out.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Passages that are quoted of each pair, where nothing else is asked for, and at most.
+const PASSAGES: u64 = 10;
+const PASSAGES_MAX: u64 = 100;
+/// Of a longer passage the beginning is quoted.
+const QUOTED_BYTES_MAX: usize = 2000;
+
+/// Why a document got its verdict: every score beside its threshold, and the passages that it shares, quoted from both texts.
+#[utoipa::path(
+    get, path = "/v1/explain/{*id}", tag = "out", operation_id = "explain", security((), ("token" = [])),
+    params(
+        ("id" = String, Path, description = "The document's id, with its slashes; percent-encode what a path cannot hold."),
+        ("passages" = Option<u64>, Query, minimum = 0, maximum = 100, description = "Passages that are quoted of each pair."),
+    ),
+    responses(
+        (status = 200, description = "The explanation.", body = ref("explanation.json")),
+        (status = 404, description = "No such document.", body = ref("problem.json"), content_type = "application/problem+json"),
+        Problem,
+    )
+)]
+pub(super) async fn explain(
+    State(app): State<Arc<App>>,
+    Id(id): Id,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    let mut query = Query::read(query.as_deref());
+    let passages_max = query.number("passages", 0..=PASSAGES_MAX)?.unwrap_or(PASSAGES) as usize;
+    query.end("passages")?;
+    let full = |_| Problem::busy("explanations", "as many documents are being explained as may be");
+    let permit = app.explanations.clone().try_acquire_owned().map_err(full)?;
+    let (verdict, known) = looked_up(&app, &id).await?;
+    let named = named(verdict.as_deref(), known.as_deref(), &id);
+    let sources = sources(&app, &named).await?;
+    let cluster = match verdict.as_ref().and_then(|verdict| verdict.cluster.as_ref()) {
+        Some(cluster) => current(&app, cluster).await?,
+        None => None,
+    };
+    let bounds = Bounds { passages_max, quoted_bytes_max: QUOTED_BYTES_MAX };
+    let asked = Asked { id, verdict, known, cluster, named, sources };
+    let explained = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        asked.explained(&app, bounds)
+    });
+    let explained = explained.await.map_err(|error| Problem::bug(&error))?;
+    let failed = |error: anyhow::Error| Problem::busy("lexicon", format!("{error:#}"));
+    Ok(Json(explained.map_err(failed)?).into_response())
+}
+
+/// The documents that are to be read beside it: those that the verdict names, or the head of its group.
+fn named(verdict: Option<&Verdict>, known: Option<&Known>, id: &str) -> Vec<Named> {
+    let head = known.and_then(|known| known.group.as_ref()).map(|group| &group.head).filter(|head| **head != *id);
+    match (verdict, head) {
+        (Some(verdict), _) => shared::named(verdict),
+        (None, Some(head)) => vec![Named { of: head.clone(), class: "mirror", share: None }],
+        (None, None) => Vec::new(),
+    }
+}
+
+/// Where the records of `named` are: as their last verdicts say, or as the store knows.
+async fn sources(app: &App, named: &[Named]) -> Result<HashMap<String, Source>, Problem> {
+    let mut sources = HashMap::new();
+    let mut unknown = Vec::new();
+    for Named { of, .. } in named {
+        match app.state.directory().verdict(of) {
+            Some(verdict) => drop(sources.insert(of.clone(), verdict.source.clone())),
+            None => unknown.push(of.clone()),
+        }
+    }
+    if !unknown.is_empty()
+        && let Answer::Sources(found) = app.ask(Question::Sources(unknown.clone())).await?
+    {
+        sources.extend(unknown.into_iter().zip(found).filter_map(|(id, source)| Some((id, source?))));
+    }
+    Ok(sources)
+}
+
+/// The cluster as it is now.
+pub(super) async fn current(app: &App, cluster: &str) -> Result<Option<ClusterEvent>, Problem> {
+    match app.ask(Question::Cluster(cluster.to_owned())).await? {
+        Answer::Cluster(cluster) => Ok(cluster.map(|cluster| *cluster)),
+        _ => unreachable!("a cluster was asked for"),
+    }
+}
+
+/// What is known of a document that is to be explained.
+struct Asked {
+    id: String,
+    verdict: Option<Arc<Verdict>>,
+    known: Option<Box<Known>>,
+    cluster: Option<ClusterEvent>,
+    named: Vec<Named>,
+    sources: HashMap<String, Source>,
+}
+
+impl Asked {
+    fn explained(self, app: &App, bounds: Bounds) -> anyhow::Result<Explanation> {
+        let Self { id, verdict, known, cluster, named, sources } = self;
+        let settings = &*app.settings;
+        let steps = Steps::new(settings, lexicon::load(settings)?);
+        let until = Instant::now() + PATIENCE;
+        let mut archive = OnBus { records: Records::new(app.bus.clone(), Ways::new(settings), steps, until), sources };
+        let record = known.map(|known| *known).map(|Known { kind, group, prototype, .. }| Record {
+            kind,
+            source: prototype.map(|prototype| prototype.source),
+            copy_of: group.as_ref().map(|group| group.head.clone()).filter(|head| *head != id),
+            group_size: group.as_ref().map_or(0, |group| group.size),
+            group_domains: group.as_ref().map_or(0, |group| group.domains),
+        });
+        let source = verdict.as_ref().map(|verdict| verdict.source.clone());
+        let source = source.or_else(|| record.as_ref().and_then(|record| record.source.clone()));
+        let (shared, text_is_gone) = match &source {
+            Some(source) => shared::of((&id, source), named, &mut archive, bounds, settings),
+            None => (Vec::new(), true),
+        };
+        let verdict = verdict.map(Arc::unwrap_or_clone);
+        Ok(Explanation {
+            schema: SCHEMA,
+            id,
+            recomputed: false,
+            record,
+            n_events: verdict.as_ref().map_or(0, |verdict| verdict.revision as usize + 1),
+            scores: verdict.as_ref().map(|verdict| scores::of(verdict, settings)).unwrap_or_default(),
+            cluster,
+            shared,
+            text_is_gone,
+            verdict,
+        })
+    }
+}
+
+/// Records of the bus, and which document is in which.
+struct OnBus {
+    records: Records,
+    sources: HashMap<String, Source>,
+}
+
+impl Archive for OnBus {
+    fn source(&mut self, id: &str) -> Option<Source> {
+        self.sources.get(id).cloned()
+    }
+
+    fn read(&mut self, source: &Source, id: &str) -> Reading {
+        self.records.read(source, id)
+    }
+
+    fn place(&self, Source { topic, partition, offset, .. }: &Source) -> String {
+        format!("{topic}/{partition}/{offset}")
+    }
+}

@@ -1,0 +1,52 @@
+//! The quick starts do what they say, word for word.
+
+use crate::quickstart::{Quickstart, Ran};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// The lines of a file that a document has left.
+fn lines(ran: &Ran, name: &str) -> Vec<Value> {
+    let text = std::fs::read_to_string(ran.folder.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+}
+
+#[test]
+fn docs_crawl() {
+    let ran = Quickstart::of("docs/CRAWL.md").listening("WEB").run();
+    let (first, again) = (lines(&ran, "decisions.jsonl"), lines(&ran, "again.jsonl"));
+    let kept = |lines: &[Value]| -> BTreeSet<String> {
+        lines.iter().filter(|line| line["kept"] == true).map(|line| line["url"].as_str().unwrap().to_owned()).collect()
+    };
+    assert!(first.len() == again.len() && kept(&again).len() * 10 < kept(&first).len(), "{}", ran.stderr);
+    let mirrors: Vec<&Value> = first.iter().filter(|line| line["reason"] == "mirror").collect();
+    assert!(mirrors.len() > 30, "{}", mirrors.len());
+    for line in mirrors {
+        assert!(kept(&first).contains(line["canonical"].as_str().unwrap()), "{line}");
+        assert!(line["kept"] == false && line["detail"].as_str().unwrap().contains("resemblance"), "{line}");
+    }
+    // What the files brought is not stored again; two of the pages had a later version there.
+    let stored = lines(&ran, "stored.jsonl");
+    let reasons: BTreeSet<&str> =
+        stored.iter().filter_map(|item| item["seamripper"].as_str()?.split(':').next()).collect();
+    assert!(reasons.contains("changed") && stored.len() < 30, "{reasons:?}\n{}", ran.stdout);
+    assert!(ran.stdout.contains("'seamripper/dropped/unchanged': 2"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("'seamripper/dropped/mirror': "), "{}", ran.stdout);
+}
+
+#[test]
+fn docs_classifier() {
+    let ran = Quickstart::of("docs/CLASSIFIER.md").run();
+    let gain = &lines(&ran, "gain.json")[0];
+    assert_eq!((&gain["mails"], &gain["spam"]), (&72.into(), &33.into()), "{gain}");
+    for model in ["text", "text + features", "features alone"] {
+        let auc = gain["at random"]["models"][model]["auc"]["mean"].as_f64().unwrap();
+        assert!((0.9..=1.0).contains(&auc), "{model}: {auc}");
+    }
+    let scored: Vec<Value> = ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let [parcel, list] = &scored[..] else { panic!("{}", ran.stdout) };
+    for (line, by) in [(parcel, "text + features"), (list, "text + features")] {
+        assert_eq!(line["by"], by, "{line}");
+    }
+    assert!(parcel["spam"].as_f64().unwrap() > 0.5 && list["spam"].as_f64().unwrap() < 0.5, "{}", ran.stdout);
+    assert!(parcel["classes"].as_array().unwrap().contains(&"mirror".into()), "{parcel}");
+}
