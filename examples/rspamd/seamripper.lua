@@ -170,7 +170,7 @@ local function check(task)
       return unchecked(task, 'late', true)
     elseif code ~= 200 then
       rspamd_logger.errx(task, '%s: the server answers %s', N, code)
-      return unchecked(task, 'status ' .. plain(code), code >= 500)
+      return unchecked(task, plain('status ' .. code), code >= 500)
     end
     local parser = ucl.parser()
     local is_json = parser:parse_text(body)

@@ -5,6 +5,7 @@ mod fake;
 mod hostile;
 mod postfix;
 mod questions;
+mod rspamd;
 mod stop;
 mod wire;
 
