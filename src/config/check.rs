@@ -119,7 +119,7 @@ pub(super) fn problems(settings: &Settings) -> Vec<String> {
 
 /// What is wrong with the settings of `milter`.
 fn milter_problems(settings: &Settings, problems: &mut Vec<String>) {
-    let Settings { milter, http, .. } = settings;
+    let Settings { milter, http, check, .. } = settings;
     let mut refuse = |wrong: bool, problem: String| {
         if wrong {
             problems.push(problem);
@@ -130,6 +130,13 @@ fn milter_problems(settings: &Settings, problems: &mut Vec<String>) {
         format!(
             "milter.mail_bytes_max ({}) must not be above http.body_bytes_max ({})",
             milter.mail_bytes_max, http.body_bytes_max
+        ),
+    );
+    refuse(
+        milter.timeout_ms > check.timeout_max_ms,
+        format!(
+            "milter.timeout_ms ({}) must not be above check.timeout_max_ms ({}), or every mail would be refused",
+            milter.timeout_ms, check.timeout_max_ms
         ),
     );
     refuse(
@@ -447,7 +454,7 @@ mod tests {
     #[test]
     fn each_problem_is_named_with_its_values() {
         type Change = fn(&mut Settings);
-        let table: [(Change, &str); 22] = [
+        let table: [(Change, &str); 23] = [
             (|s| s.store.memory = 1000, "store.memory (1000) must be at least 1048576"),
             (
                 |s| s.store.memory = 4 << 20,
@@ -480,6 +487,10 @@ mod tests {
             (|s| s.milter.mails_max = 0, "milter.mails_max (0) must lie in 1 to 65536"),
             (|s| s.milter.timeout_ms = 300_000, "milter.timeout_ms (300000) must be at most 240000"),
             (|s| s.milter.mail_bytes_max = 1 << 26, "milter.mail_bytes_max (67108864) must not be above"),
+            (
+                |s| s.milter.timeout_ms = 31_000,
+                "milter.timeout_ms (31000) must not be above check.timeout_max_ms (30000)",
+            ),
             (|s| s.milter.waiting_bytes_max = 1, "milter.waiting_bytes_max (1) must not be below"),
             (|s| s.http.rate_burst = 0, "http.rate_burst (0) must be at least 1 where http.rate_per_s (2000) is not 0"),
         ];

@@ -43,10 +43,8 @@ pub(super) struct Members {
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "it is [`clusters`] that reads them; the test of the contract compares the two")]
 pub(super) struct Choice {
-    /// By mean similarity times domains (`rank`, where nothing is said), by members, by their domains, or by when it was told of.
     #[param(schema_with = orders)]
     sort: Option<String>,
-    /// Only those of this kind.
     #[param(schema_with = kinds)]
     kind: Option<String>,
     /// At most so many: 100 where nothing is said.
@@ -55,11 +53,12 @@ pub(super) struct Choice {
 }
 
 fn orders() -> Object {
-    words(&ORDERS)
+    let by = "By mean similarity times domains (`rank`, where nothing is said), by members, by their domains, or by when it was told of.";
+    words(&ORDERS, by)
 }
 
 fn kinds() -> Object {
-    words(&KINDS)
+    words(&KINDS, "Only those of this kind.")
 }
 
 /// By what a list goes.

@@ -206,7 +206,8 @@ mod tests {
                     assert!(is_problem || is_good, "{name} {code}");
                 }
                 for parameter in operation["parameters"].as_array().into_iter().flatten() {
-                    let described = parameter["description"].as_str().is_some_and(|text| text.ends_with('.'));
+                    let texts = [&parameter["description"], &parameter["schema"]["description"]];
+                    let described = texts.iter().any(|text| text.as_str().is_some_and(|text| text.ends_with('.')));
                     assert!(described, "{name}: {parameter}");
                 }
             }

@@ -17,10 +17,8 @@ pub(super) const WANTED: &str = "class, kind, domain, group, cluster, label, q";
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "it is [`Query::wanted`] that reads them; the test of the contract compares the two")]
 pub(super) struct Choice {
-    /// Of one of these classes.
     #[param(style = Form, explode = false, schema_with = classes)]
     class: Option<String>,
-    /// Pages, or mails.
     #[param(schema_with = kinds)]
     kind: Option<String>,
     /// Of this registered domain.
@@ -37,18 +35,19 @@ pub(super) struct Choice {
 
 const KINDS: [(&str, Kind); 2] = [("page", Kind::Page), ("email", Kind::Email)];
 
-/// One of these words, as `/openapi.json` has it.
-pub(super) fn words<T>(words: &[(&str, T)]) -> Object {
+/// One of these words, as `/openapi.json` has it. A shape that a function makes is described by that function too.
+pub(super) fn words<T>(words: &[(&str, T)], description: &str) -> Object {
     let words = words.iter().map(|(word, _)| *word);
-    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words)).build()
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words)).description(Some(description)).build()
 }
 
 fn kinds() -> Object {
-    words(&KINDS)
+    words(&KINDS, "Pages, or mails.")
 }
 
 fn classes() -> Array {
-    ArrayBuilder::new().items(words(&Sort::ALL.map(|sort| (sort.name(), ())))).min_items(Some(1)).build()
+    let class = words(&Sort::ALL.map(|sort| (sort.name(), ())), "A class, or what is none.");
+    ArrayBuilder::new().items(class).min_items(Some(1)).description(Some("Of one of these classes.")).build()
 }
 
 /// The pairs of a query that were not asked for yet.

@@ -128,7 +128,8 @@ mod tests {
                 }
             }
         }
-        assert!((1000..4000).contains(&n_refused), "{n_refused}");
+        // They ask every 85 ms on average, and 100 ms are paid for.
+        assert!((600..900).contains(&n_refused), "{n_refused}");
         assert!(rate.admit_at(peer("192.0.2.2"), begun).is_ok(), "others do not pay for it");
         let unlimited = Rate::new(0, 0, 1);
         assert!((0..1000).all(|_| unlimited.admit_at(peer("192.0.2.1"), begun).is_ok()));
