@@ -3,7 +3,7 @@
 //! The pipeline writes after each commit, and a standby after each entry that it has followed, so that nothing is here that is not
 //! in the topics. Readers take no lock that a writer waits for long. All of it is bounded, and the oldest gives way; nothing is
 //! decided by it. A new process follows the journal from its newest snapshot, and fetches what was said before from the end of
-//! `verdicts` ([`refill`]); the clusters it has from the snapshot, exactly.
+//! `verdicts` ([`mod@refill`]); the clusters it has from the snapshot, exactly.
 //!
 //! # Invariants
 //! - Of each id the last verdict is here, or none. (`the_last_verdict_of_an_id_holds`)

@@ -1,4 +1,4 @@
-//! What those who ask are shown of a run ([`Directory`](crate::pipeline::directory::Directory)): nothing that is not committed.
+//! What those who ask are shown of a run ([`Directory`]): nothing that is not committed.
 
 use super::Instance;
 use super::fold::Fold;
