@@ -161,7 +161,9 @@ impl Snapshots {
                 Ok(_) => warn!(path = %path.display(), "snapshot knows no journal, passed over"),
                 // Those before it would lead to it again.
                 Err(error) if error.is::<SchemeError>() => {
-                    return Err(error.context(format!("snapshot {} cannot be used", path.display())));
+                    let refused =
+                        format!("snapshot {} cannot be used (--accept-loss goes on without it)", path.display());
+                    return Err(error.context(refused));
                 }
                 Err(error) => warn!(path = %path.display(), "snapshot refused, trying the one before it: {error:#}"),
             }

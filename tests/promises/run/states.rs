@@ -112,7 +112,7 @@ pub(super) fn an_old_secret_is_refused_by_name(ground: &Ground) {
     let mut refused = run("old", &[]);
     assert_eq!(refused.ended().code(), Some(1), "{}", refused.log());
     let log = refused.log();
-    assert!(log.contains("begins an epoch that cannot be followed (--accept-loss"), "{log}");
+    assert!(log.contains("cannot be used (--accept-loss goes on without it)"), "{log}");
     assert!(log.contains("it was made with another `secret` or other lexicons"), "{log}");
     feeder.append(inputs(ground, 84, 60)).unwrap();
     let mut accepted = run("old", &["--accept-loss"]);
