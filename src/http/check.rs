@@ -88,6 +88,30 @@ impl Wish {
     }
 }
 
+/// What is said of a document now, whether it is learnt or not.
+#[utoipa::path(
+    post, path = "/v1/check", tag = "out", operation_id = "check", security((), ("token" = [])),
+    params(
+        ("kind" = Option<String>, Query, pattern = "^(page|email)$", description = "`page` or `email`; the content type says it otherwise."),
+        ("learn" = Option<bool>, Query, description = "Whether it is learnt, which needs the token; if not, it leaves no trace."),
+        ("wait" = Option<String>, Query, pattern = "^(judged|committed)$", description = "`judged` or `committed`: what is learnt is answered then."),
+        ("timeout_ms" = Option<u64>, Query, minimum = 1, maximum = 30000, description = "At most so long (`check.timeout_max_ms`)."),
+    ),
+    request_body(
+        content(("application/json"), ("text/html"), ("message/rfc822")),
+        description = "An envelope, or the document as it is, with the headers of a record.",
+    ),
+    responses(
+        (status = 200, description = "The verdict.", body = ref("check.json")),
+        (status = 202, description = "It is durable, and was not judged in time.", body = ref("check.json")),
+        (status = 404, description = "This input is left out (topics).", body = ref("problem.json"), content_type = "application/problem+json"),
+        (status = 408, description = "The request was not complete in time.", body = ref("problem.json"), content_type = "application/problem+json"),
+        (status = 413, description = "It is too large.", body = ref("problem.json"), content_type = "application/problem+json"),
+        (status = 415, description = "The content type says nothing that is known here.", body = ref("problem.json"), content_type = "application/problem+json"),
+        (status = 422, description = "A header says nothing that is known here.", body = ref("problem.json"), content_type = "application/problem+json"),
+        Problem,
+    )
+)]
 pub(super) async fn check(
     State(app): State<Arc<App>>,
     RawQuery(query): RawQuery,

@@ -75,6 +75,7 @@ impl IntoResponses for Problem {
 /// The shapes that are named, by their names.
 const SCHEMAS: &[(&str, &str)] = &[
     ("accepted", include_str!("../../schemas/accepted.json")),
+    ("check", include_str!("../../schemas/check.json")),
     ("cluster", include_str!("../../schemas/cluster.json")),
     ("clusters", include_str!("../../schemas/clusters.json")),
     ("comparison", include_str!("../../schemas/comparison.json")),

@@ -12,7 +12,6 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::post;
 use metrics::counter;
 use std::sync::Arc;
 use utoipa::OpenApi;
@@ -35,7 +34,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(explain::explain))
         .routes(routes!(clusters::clusters))
         .routes(routes!(clusters::cluster))
-        .route("/v1/check", post(check::check))
+        .routes(routes!(check::check))
         .routes(routes!(labels::labels, labels::put, labels::delist))
         .routes(routes!(forget::forget))
         .routes(routes!(stats::stats))
