@@ -4,6 +4,7 @@ mod kept;
 mod places;
 mod report;
 
+use crate::command::interruption::interrupted;
 use crate::command::output::{ERROR, tell};
 use crate::command::scan_report::Meta;
 use crate::command::{Common, Ending};
@@ -170,20 +171,6 @@ pub fn run(arguments: ScanArguments, common: &Common) -> anyhow::Result<Ending> 
     }
     let all_good = counts.n_rejected == 0 && counts.n_troubles == 0 && !is_interrupted;
     Ok(if all_good { Ending::Good } else { Ending::SomeFailed })
-}
-
-/// Whether the user has had enough. A second Ctrl-C ends at once.
-fn interrupted() -> Arc<AtomicBool> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let seen = flag.clone();
-    let handler = move || {
-        if seen.swap(true, Ordering::Relaxed) {
-            std::process::exit(1);
-        }
-    };
-    // Where no handler can be set, Ctrl-C ends the program as it always did.
-    let _ends_at_once = ctrlc::set_handler(handler);
-    flag
 }
 
 pub(super) fn labels(path: Option<&Path>) -> anyhow::Result<Labels> {

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What has become of an entry on its way to the fold.
+#[derive(Clone)]
 pub enum Signed {
     /// It is signed.
     Arrival(Box<Arrival>, usize),

@@ -29,6 +29,7 @@ mod naive;
 mod quality;
 mod quickstart;
 mod relations;
+mod replay_command;
 mod run;
 mod scan_command;
 mod schemas;

@@ -9,13 +9,13 @@
 
 use super::fault;
 use super::fold::{Fold, Folded};
-use super::inlet::{Inlet, Taken};
-use super::journal::{Batch, Entry, Origin, SCHEMA, What};
+use super::inlet::{Inlet, Taken, Ways};
+use super::journal::{Batch, Entry, Origin, Range, SCHEMA, What};
 use super::outputs::Publication;
 use super::replay::Replay;
 use super::scheme::Scheme;
-use super::{Instance, Lost, Phase};
-use crate::bus::{BusError, Partition, Positions, Record, Seat};
+use super::{Instance, Lost, Phase, signed};
+use crate::bus::{Bus, BusError, Partition, Positions, Record, Seat};
 use crate::pipeline::line::{Belt, Job, Pace, line};
 use anyhow::{Context, bail};
 use std::ops::ControlFlow;
@@ -47,20 +47,30 @@ pub enum Followed {
 
 /// A step of following.
 enum Step {
-    Record(Box<Record>, Arc<Scheme>),
+    Record(Box<Record>, Arc<Scheme>, Beside),
     Entry(Box<Entry>, Option<Arc<Scheme>>),
+}
+
+/// What else is made of a record.
+enum Beside {
+    /// Nothing.
+    Nothing,
+    /// Another scheme makes the same of it.
+    Alike,
+    /// Another scheme makes something else of it, or of the record that a signer has made it of.
+    Signed(Arc<Scheme>, Option<Box<Record>>),
 }
 
 /// The same, done.
 enum Done {
-    Taken(Taken),
+    Taken(Box<Taken>, Option<Box<Taken>>),
     Entry(Box<Entry>, Option<Arc<Scheme>>),
 }
 
 impl Job for Step {
     fn n_bytes(&self) -> usize {
         match self {
-            Self::Record(record, _) => record.n_bytes(),
+            Self::Record(record, ..) => record.n_bytes(),
             Self::Entry(..) => 0,
         }
     }
@@ -97,32 +107,63 @@ pub fn follow(instance: &Instance, fold: Fold, journal: i64, until: Until) -> an
 /// The same, with what comes of each entry judged by `met`.
 pub fn follow_with(
     instance: &Instance,
-    mut fold: Fold,
+    fold: Fold,
     journal: i64,
     until: Until,
     mut met: impl FnMut(&Fold, &Entry, Publication) -> anyhow::Result<()>,
 ) -> anyhow::Result<Followed> {
+    follow_beside(instance, fold, journal, until, None, |fold, entry, again, _| met(fold, entry, again))
+}
+
+/// The same; `met` is also given what the scheme `beside` makes of the records of each entry.
+pub fn follow_beside(
+    instance: &Instance,
+    mut fold: Fold,
+    journal: i64,
+    until: Until,
+    beside: Option<&Scheme>,
+    mut met: impl FnMut(&Fold, &Entry, Publication, Vec<Taken>) -> anyhow::Result<()>,
+) -> anyhow::Result<Followed> {
     let n_threads = instance.n_threads();
     let worker = || {
-        let mut inlet = None;
+        let (mut inlet, mut other) = (None, None);
         move |step: Step| match step {
             Step::Entry(entry, scheme) => Done::Entry(entry, scheme),
-            Step::Record(record, scheme) => Done::Taken(signed(&mut inlet, *record, scheme)),
+            Step::Record(record, scheme, beside) => {
+                let again = match &beside {
+                    Beside::Signed(_, None) => Some(record.clone()),
+                    Beside::Nothing | Beside::Alike | Beside::Signed(_, Some(_)) => None,
+                };
+                let taken = signed(&mut inlet, *record, scheme);
+                let beside = match beside {
+                    Beside::Nothing => None,
+                    Beside::Alike => Some(taken.clone()),
+                    Beside::Signed(scheme, original) => {
+                        let record = original.or(again).expect("one of the two is there");
+                        Some(Taken { via: taken.via.clone(), ..signed(&mut other, *record, scheme) })
+                    }
+                };
+                Done::Taken(Box::new(taken), beside.map(Box::new))
+            }
         }
     };
-    let mut taken = Vec::new();
+    let (mut taken, mut taken_beside) = (Vec::new(), Vec::new());
     let begun = Instant::now();
     let (first, mut n_documents) = (fold.number, 0);
-    let finder = Finder::new(instance, &fold, journal);
+    let finder = Finder::new(instance, &fold, journal, beside);
     let find = |belt: &mut Belt<Step>| finder.find(belt, until);
     let found = line(find, n_threads, worker, Pace::default(), |done: Vec<Done>| {
         for one in done {
             match one {
-                Done::Taken(one) => taken.push(one),
+                Done::Taken(one, beside) => {
+                    taken.push(*one);
+                    taken_beside.extend(beside.map(|beside| *beside));
+                }
                 Done::Entry(entry, scheme) => {
                     n_documents += taken.len();
                     let folded = again(&mut fold, &entry, scheme, std::mem::take(&mut taken), instance)?;
-                    met(&fold, &entry, instance.outlet.publication(folded))?;
+                    let beside = std::mem::take(&mut taken_beside);
+                    met(&fold, &entry, instance.outlet.publication(folded), beside)?;
                 }
             }
         }
@@ -217,13 +258,58 @@ struct Finder<'a> {
     own: Option<i64>,
     lost: Option<(Lost, Entry)>,
     last: Option<Entry>,
+    beside: Option<Other<'a>>,
+}
+
+/// What else is made of the records, and of what.
+struct Other<'a> {
+    wanted: &'a Scheme,
+    /// The same for the inputs of the entries that are found now; `None` where it makes the same of them.
+    scheme: Option<Arc<Scheme>>,
+    /// Where those come from.
+    ways: Ways,
+    /// The records that signers have made theirs of.
+    originals: Replay,
+}
+
+impl Other<'_> {
+    /// What is to be made of a record.
+    fn of(&mut self, record: &Record) -> Result<Beside, BusError> {
+        let Some(other) = &self.scheme else { return Ok(Beside::Alike) };
+        let is_signed = record.partition.topic == self.ways.signed();
+        let Some((partition, offset)) = is_signed.then(|| signed::origin(record, &self.ways)).flatten() else {
+            return Ok(Beside::Signed(other.clone(), None));
+        };
+        let mut original = None;
+        let range = Range { partition, from: offset, to: offset };
+        let mut keep = |record| {
+            original = Some(Box::new(record));
+            ControlFlow::Continue(())
+        };
+        let _never_stopped = self.originals.range(&range, &mut || ControlFlow::Continue(()), &mut keep)?;
+        Ok(Beside::Signed(other.clone(), original))
+    }
+
+    fn turn(&mut self, scheme: &Scheme) {
+        let other = self.wanted.for_inputs_of(scheme);
+        self.scheme = (!other.signs_like(scheme)).then(|| Arc::new(other));
+        self.ways = Ways::new(&scheme.settings);
+    }
 }
 
 impl<'a> Finder<'a> {
-    fn new(instance: &'a Instance, fold: &Fold, journal: i64) -> Self {
-        let replay = Replay::new(instance.bus.clone(), &fold.positions);
+    fn new(instance: &'a Instance, fold: &Fold, journal: i64, beside: Option<&'a Scheme>) -> Self {
+        let replay = |bus: &Arc<dyn Bus>| Replay::new(bus.clone(), &fold.positions);
         let (scheme, number) = (fold.scheme.clone(), fold.number);
-        Self { instance, scheme, replay, journal, number, seat: None, own: None, lost: None, last: None }
+        let mut beside = beside.map(|wanted| {
+            let ways = Ways::new(&scheme.settings);
+            Other { wanted, scheme: None, ways, originals: replay(&instance.bus) }
+        });
+        if let Some(other) = &mut beside {
+            other.turn(&scheme);
+        }
+        let replay = replay(&instance.bus);
+        Self { instance, scheme, replay, journal, number, seat: None, own: None, lost: None, last: None, beside }
     }
 
     fn find(mut self, belt: &mut Belt<Step>, until: Until) -> anyhow::Result<Found> {
@@ -339,6 +425,9 @@ impl<'a> Finder<'a> {
                 let made = Scheme::recorded(&epoch.settings, &epoch.key_id, epoch.scheme, ours)
                     .with_context(|| format!("journal entry {} cannot be followed", entry.number))?;
                 self.scheme = Arc::new(made);
+                if let Some(other) = &mut self.beside {
+                    other.turn(&self.scheme);
+                }
                 scheme = Some(self.scheme.clone());
             }
             What::Batch(batch) => {
@@ -355,8 +444,20 @@ impl<'a> Finder<'a> {
                         }
                         if instance.is_stopping() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
                     };
-                    let mut put = |record| belt.put(Step::Record(Box::new(record), scheme.clone()));
-                    match self.replay.range(range, &mut go_on, &mut put) {
+                    let (beside, mut gone) = (&mut self.beside, None);
+                    let mut put = |record: Record| {
+                        let beside = match beside.as_mut().map(|other| other.of(&record)) {
+                            None => Beside::Nothing,
+                            Some(Ok(beside)) => beside,
+                            Some(Err(error)) => {
+                                gone = Some(error);
+                                return ControlFlow::Break(());
+                            }
+                        };
+                        belt.put(Step::Record(Box::new(record), scheme.clone(), beside))
+                    };
+                    let put = self.replay.range(range, &mut go_on, &mut put);
+                    match gone.map_or(put, Err) {
                         Ok(ControlFlow::Continue(())) => {}
                         Ok(ControlFlow::Break(())) => return Ok(ControlFlow::Break(())),
                         Err(error @ BusError::Gone { .. }) if self.instance.accept_loss => {

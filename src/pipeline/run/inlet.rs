@@ -33,6 +33,7 @@ impl Job for Record {
 }
 
 /// A record that was taken in.
+#[derive(Clone)]
 pub struct Taken {
     /// Where it was.
     pub partition: Partition,
@@ -49,6 +50,7 @@ pub struct Taken {
 }
 
 /// What has become of a record.
+#[derive(Clone)]
 pub enum Fate {
     /// It is signed.
     Document(Box<Arrival>),
@@ -59,6 +61,7 @@ pub enum Fate {
 }
 
 /// A record that goes to dead-letters.
+#[derive(Clone)]
 pub struct SetAside {
     /// Why, in one word.
     pub reason: Cow<'static, str>,

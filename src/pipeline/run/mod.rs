@@ -23,7 +23,7 @@ pub mod signed;
 pub mod signer;
 pub mod snapshots;
 
-use crate::bus::{Bus, BusError, Partition, Positions};
+use crate::bus::{Bus, BusError, Extent, Partition, Positions};
 use crate::config::{BusKind, Settings};
 use crate::http::{Phase, Role, State};
 use anyhow::{Context, bail};
@@ -53,6 +53,15 @@ const SNAPSHOT_PAUSE: Duration = Duration::from_secs(1);
 pub struct Lost {
     /// In words.
     pub why: String,
+}
+
+/// A state that the journal can be followed from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beginning {
+    /// Where the journal goes on.
+    pub journal: i64,
+    /// The snapshot that has it; `None` for the empty state that all began with.
+    pub snapshot: Option<PathBuf>,
 }
 
 /// What an instance begins with.
@@ -303,16 +312,12 @@ impl Instance {
 
     /// The state to audit from: none at all where the journal is whole, else the oldest snapshot that reaches it.
     fn audited_from(&self, journal_begin: i64) -> anyhow::Result<(Fold, i64)> {
-        if journal_begin == 0 {
-            return Ok((Fold::new(self.scheme.clone()), 0));
-        }
-        let mut kept = self.snapshots.kept()?;
-        kept.retain(|kept| kept.journal >= journal_begin);
         // The oldest that can be used: others may have been made under another secret.
         let mut refused = None;
-        for Kept { journal, path } in kept.iter().rev() {
-            match snapshots::load(path, &self.scheme.settings) {
-                Ok(fold) => return Ok((fold, *journal)),
+        for Beginning { journal, snapshot } in self.beginnings(journal_begin)? {
+            let Some(path) = snapshot else { return Ok((Fold::new(self.scheme.clone()), 0)) };
+            match snapshots::load(&path, &self.scheme.settings) {
+                Ok(fold) => return Ok((fold, journal)),
                 Err(error) => refused = Some(error.context(format!("snapshot {}", path.display()))),
             }
         }
@@ -321,6 +326,27 @@ impl Instance {
             Some(error) => error.context(nothing),
             None => anyhow::anyhow!("{nothing}: there is nothing to audit from"),
         })
+    }
+
+    /// The states that a journal with this beginning can be followed from, the oldest first.
+    pub(super) fn beginnings(&self, journal_begin: i64) -> anyhow::Result<Vec<Beginning>> {
+        let mut kept = self.snapshots.kept()?;
+        kept.retain(|kept| kept.journal >= journal_begin);
+        let first = (journal_begin == 0).then_some(Beginning { journal: 0, snapshot: None });
+        let kept = kept.into_iter().rev().map(|Kept { journal, path }| Beginning { journal, snapshot: Some(path) });
+        Ok(first.into_iter().chain(kept).collect())
+    }
+
+    /// Which records of the journal there are.
+    pub(super) fn journal_extent(&self) -> Result<Extent, BusError> {
+        self.bus.extent(&Partition::new(self.outlet.journal_topic(), 0))
+    }
+
+    /// How many records of inputs lie before these positions.
+    pub(super) fn n_records_before(&self, positions: &Positions) -> u64 {
+        let is_input = |partition: &Partition| self.ways.inputs().any(|topic| *topic == partition.topic);
+        let before = positions.0.iter().filter(|(partition, _)| is_input(partition));
+        before.map(|(_, next)| u64::try_from(*next).unwrap_or(0)).sum()
     }
 
     fn restored_from(&self, fold: &Fold, journal: i64) {
@@ -476,7 +502,7 @@ impl Instance {
     }
 
     /// Signing is most of the work: the fold has threads of its own only where there are many.
-    fn n_fold_threads(&self) -> usize {
+    pub(super) fn n_fold_threads(&self) -> usize {
         (self.n_threads().get() / 4).max(1)
     }
 

@@ -114,6 +114,29 @@ impl Scheme {
         self.key_id == other.key_id && self.decisive() == other.decisive()
     }
 
+    /// Whether both make the same of every record, whatever they then say of it.
+    pub fn signs_like(&self, other: &Self) -> bool {
+        let signing = |scheme: &Self| {
+            let mut decisive = scheme.decisive();
+            let spelled_one_in = decisive["store"]["spelled_one_in"].take();
+            if let Value::Object(sections) = &mut decisive {
+                sections
+                    .retain(|name, _| !["store", "mirror", "quilt", "template", "revisions"].contains(&name.as_str()));
+            }
+            (decisive, spelled_one_in)
+        };
+        self.key_id == other.key_id && signing(self) == signing(other)
+    }
+
+    /// The same, for the inputs that `other` reads.
+    pub fn for_inputs_of(&self, other: &Self) -> Self {
+        let mut settings = Settings::clone(&self.settings);
+        let topics = &other.settings.topics;
+        (settings.topics.pages, settings.topics.emails) = (topics.pages.clone(), topics.emails.clone());
+        settings.topics.signed = topics.signed.clone();
+        Self { settings: Arc::new(settings), lexicons: self.lexicons.clone(), key_id: self.key_id }
+    }
+
     /// What takes records in under it.
     pub fn inlet(&self) -> Inlet {
         let ways = Arc::new(Ways::new(&self.settings));

@@ -216,7 +216,7 @@ pub(crate) fn envelope(number: usize) -> String {
 /// The schemas of what is answered accept their examples, and not each other's.
 #[test]
 fn the_examples_of_answers_are_valid() {
-    let names = ["accepted", "labelled", "labels", "problem", "readiness", "line"];
+    let names = ["accepted", "labelled", "labels", "problem", "readiness", "line", "replay"];
     for name in names {
         let schema = crate::schemas::Schema::named(name);
         for other in names {
