@@ -3,6 +3,7 @@
 use crate::quickstart::{Quickstart, Ran};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
 
 /// The lines of a file that a document has left.
 fn lines(ran: &Ran, name: &str) -> Vec<Value> {
@@ -31,6 +32,30 @@ fn docs_crawl() {
     assert!(reasons.contains("changed") && stored.len() < 30, "{reasons:?}\n{}", ran.stdout);
     assert!(ran.stdout.contains("'seamripper/dropped/unchanged': 2"), "{}", ran.stdout);
     assert!(ran.stdout.contains("'seamripper/dropped/mirror': "), "{}", ran.stdout);
+}
+
+/// With a Postfix and an rspamd of its own, which go when the document ends.
+#[test]
+fn docs_mail() {
+    // Their users must be able to enter.
+    let folder =
+        tempfile::Builder::new().prefix("mail").permissions(PermissionsExt::from_mode(0o755)).tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let document = Quickstart::of("docs/MAIL.md").listening("MILTER");
+    let (http, milter) = (document.given("SEAMRIPPER_HTTP__LISTEN"), document.given("MILTER"));
+    let document = document
+        .with("SEAMRIPPER_MILTER__SERVER", &format!("http://{http}"))
+        .with("SEAMRIPPER_MILTER__LISTEN", &format!("inet:{milter}"))
+        .with("POSTFIX_DIR", &place("postfix"))
+        .with("RSPAMD_DIR", &place("rspamd"));
+    let Ran { stdout, stderr, .. } = document.run();
+    for expected in
+        ["X-Seamripper-Class: mirror", "X-Seamripper-Size: 2", "SEAMRIPPER_LABEL_SPAM (8.00)", "SEAMRIPPER_MIRROR"]
+    {
+        assert!(stdout.contains(expected), "{expected}: {stdout}\n{stderr}");
+    }
+    let said = stdout + &stderr;
+    assert!(said.contains("550 5.7.1 this is a message that is labelled spam"), "{said}");
 }
 
 #[test]

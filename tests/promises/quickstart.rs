@@ -93,6 +93,13 @@ impl Quickstart {
         self.with(name, &address)
     }
 
+    /// What a variable was given.
+    pub(crate) fn given(&self, name: &str) -> String {
+        let mut given = self.command.get_envs();
+        let value = given.find_map(|(other, value)| (other == name).then_some(value).flatten());
+        value.and_then(std::ffi::OsStr::to_str).unwrap_or_else(|| panic!("no {name}")).to_owned()
+    }
+
     /// Runs it to its end, which must be a good one.
     pub(crate) fn run(self) -> Ran {
         match self.end() {
