@@ -485,7 +485,10 @@ mod tests {
             (|s| s.snapshot.holder = "http://h.example/?x".into(), "snapshot.holder (\"http://h.example/?x\") must be"),
             (|s| s.quilt.remembered_max = 3, "quilt.remembered_max (3) must not be below quilt.sources_min (4)"),
             (|s| s.milter.mails_max = 0, "milter.mails_max (0) must lie in 1 to 65536"),
-            (|s| s.milter.timeout_ms = 300_000, "milter.timeout_ms (300000) must be at most 240000"),
+            (
+                |s| (s.milter.timeout_ms, s.check.timeout_max_ms) = (300_000, 300_000),
+                "milter.timeout_ms (300000) must be at most 240000",
+            ),
             (|s| s.milter.mail_bytes_max = 1 << 26, "milter.mail_bytes_max (67108864) must not be above"),
             (
                 |s| s.milter.timeout_ms = 31_000,
