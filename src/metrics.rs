@@ -10,7 +10,7 @@
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 use std::sync::OnceLock;
 
-/// Documents and bytes that were taken from the bus: labels `kind`.
+/// Documents and bytes that were taken from the bus.
 pub const DOCUMENTS: &str = "seamripper_documents_total";
 /// See [`DOCUMENTS`].
 pub const DOCUMENT_BYTES: &str = "seamripper_document_bytes_total";
@@ -28,8 +28,6 @@ pub const LABELS: &str = "seamripper_labels_total";
 
 /// Documents of a batch.
 pub const BATCH_DOCUMENTS: &str = "seamripper_batch_documents";
-/// From when a batch's first record was read until all of it was signed.
-pub const SIGN_SECONDS: &str = "seamripper_sign_seconds";
 /// What match and judge took of a batch.
 pub const FOLD_SECONDS: &str = "seamripper_fold_seconds";
 /// What making a batch's outputs durable took.
@@ -77,8 +75,6 @@ pub const JOURNAL_POSITION: &str = "seamripper_journal_position";
 pub const SEAT: &str = "seamripper_seat_held";
 /// Records that were lost before they were read: label `topic`.
 pub const LOST: &str = "seamripper_lost_records_total";
-/// Places at which records are missing or damaged: label `topic`.
-pub const GAPS: &str = "seamripper_gaps_total";
 
 /// Requests: labels `path` and `status`.
 pub const HTTP_REQUESTS: &str = "seamripper_http_requests_total";
@@ -141,7 +137,6 @@ const ALL: &[(&str, Form, &str)] = &[
     (DEAD_LETTERS, Form::Counter, "records set aside, by reason"),
     (LABELS, Form::Counter, "label records taken in"),
     (BATCH_DOCUMENTS, Form::Documents, "documents of a batch"),
-    (SIGN_SECONDS, Form::Seconds, "signing a batch"),
     (FOLD_SECONDS, Form::Seconds, "match and judge of a batch"),
     (COMMIT_SECONDS, Form::Seconds, "making the outputs of a batch durable"),
     (VERDICT_SECONDS, Form::Seconds, "from the arrival of a document on the bus until its verdict is durable"),
@@ -172,7 +167,6 @@ const ALL: &[(&str, Form, &str)] = &[
     (JOURNAL_POSITION, Form::Gauge, "offset of the last journal record folded"),
     (SEAT, Form::Gauge, "1 where this instance has the seat"),
     (LOST, Form::Counter, "records lost before they were read"),
-    (GAPS, Form::Counter, "places at which records are missing or damaged"),
     (HTTP_REQUESTS, Form::Counter, "requests, by path and status"),
     (HTTP_ACCEPTED, Form::Counter, "documents that came over HTTP and are durable"),
     (HTTP_REPEATED, Form::Counter, "documents that came over HTTP again"),
@@ -193,6 +187,11 @@ const ALL: &[(&str, Form, &str)] = &[
     (MILTER_REFUSED, Form::Counter, "connections of mail servers turned away, by reason"),
     (HELD_GIVEN_WAY, Form::Counter, "verdicts, clusters and addresses held that gave way to newer ones"),
 ];
+
+/// The names of all metrics.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|(name, ..)| *name)
+}
 
 /// From a loop without work to the longest time-out, in steps of two and two and a half.
 const SECONDS: &[f64] =

@@ -1,7 +1,7 @@
 //! From feeding a document to reading its verdict, at a steady rate.
 
 use crate::corpora::Corpus;
-use crate::{input, process, settings};
+use crate::{input, process, settings, short_name};
 use seamripper::bus::{self, Partition, Positions};
 use seamripper::config::BusKind;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn now_ms() -> i64 {
 
 /// Feeds so many documents a second, and prints how long their verdicts take.
 pub(crate) fn report(kind: BusKind, corpus: &Corpus, folder: &Path, per_s: f64) {
-    let settings = settings(kind, folder, "latency");
+    let settings = settings(kind, folder, &format!("latency-{}", short_name(corpus)));
     let bus = bus::open(&settings).unwrap_or_else(|error| panic!("{error}"));
     bus.prepare().unwrap_or_else(|error| panic!("{error}"));
     let arguments = ["run", "--quiet", "--until-idle", "3", "-c", "seamripper.toml"];

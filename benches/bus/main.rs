@@ -14,12 +14,14 @@ mod corpora;
 mod latency;
 mod nothing;
 mod process;
+mod stat;
 
 use corpora::Corpus;
 use process::{Ran, ran};
 use seamripper::bus::{self, Bus, Outgoing, Partition, Positions};
 use seamripper::config::{BusKind, Settings};
 use seamripper::document::{Format, Record};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
@@ -50,6 +52,9 @@ fn main() {
     }
 }
 
+/// Room for twice the documents: a store's first documents pay for its memory, and a tenth of a large store would be nothing else.
+const STORE_BYTES: usize = 256 << 20;
+
 fn setting(name: &str, default: usize) -> usize {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
 }
@@ -61,6 +66,7 @@ fn settings(kind: BusKind, folder: &Path, name: &str) -> Settings {
     settings.bus.folder = folder.join("data");
     settings.bus.store = format!("bench-{name}-{}", std::process::id());
     settings.http.enabled = false;
+    settings.store.memory = STORE_BYTES;
     if let Ok(brokers) = std::env::var("KAFKA_BOOTSTRAP") {
         settings.kafka.brokers = brokers;
     }
@@ -80,7 +86,7 @@ fn settings(kind: BusKind, folder: &Path, name: &str) -> Settings {
     }
     let topics = &settings.topics;
     let toml = format!(
-        "[bus]\nkind = {:?}\nfolder = {:?}\nstore = {:?}\n[http]\nenabled = false\n[kafka]\nbrokers = {:?}\n[topics]\n\
+        "[store]\nmemory = {STORE_BYTES}\n[bus]\nkind = {:?}\nfolder = {:?}\nstore = {:?}\n[http]\nenabled = false\n[kafka]\nbrokers = {:?}\n[topics]\n\
          pages = {:?}\nemails = {:?}\nlabels = {:?}\nverdicts = {:?}\nclusters = {:?}\ndead_letters = {:?}\njournal = {:?}\nsigned = {:?}\n",
         if kind == BusKind::Kafka { "kafka" } else { "embedded" },
         settings.bus.folder,
@@ -100,6 +106,11 @@ fn settings(kind: BusKind, folder: &Path, name: &str) -> Settings {
     settings
 }
 
+/// A word for the names of topics: no two measurements share any.
+fn short_name(corpus: &Corpus) -> &str {
+    corpus.name.split(' ').next().unwrap_or(corpus.name)
+}
+
 /// A document as a record of an input; `number` makes every id another.
 fn input(settings: &Settings, record: &Record, number: usize) -> Outgoing {
     let topic = if record.format == Format::Mail { &settings.topics.emails } else { &settings.topics.pages };
@@ -117,7 +128,7 @@ fn report(kind: BusKind, corpus: &Corpus, n_max: usize) {
     let folder = tempfile::tempdir().expect("there is room for a folder");
     let records: Vec<&Record> = corpus.records.iter().cycle().take(n_max).collect();
     let (n, n_bytes) = (records.len(), records.iter().map(|record| record.body.len()).sum::<usize>());
-    let settings = self::settings(kind, &folder.path().join("run"), corpus.name.split(' ').next().unwrap_or("x"));
+    let settings = self::settings(kind, &folder.path().join("run"), short_name(corpus));
     let bus = bus::open(&settings).unwrap_or_else(|error| panic!("{error}"));
     bus.prepare().unwrap_or_else(|error| panic!("{error}"));
     let mut feeder = bus.feeder().unwrap_or_else(|error| panic!("{error}"));
@@ -125,6 +136,8 @@ fn report(kind: BusKind, corpus: &Corpus, n_max: usize) {
         let some = some.iter().enumerate().map(|(within, record)| input(&settings, record, number * 500 + within));
         feeder.append(some.collect()).unwrap_or_else(|error| panic!("{error}"));
     }
+    // Whoever comes first pays for memory that the machine has not given out before: that one does not count.
+    scan(folder.path(), &records);
     let beside = if kind == BusKind::Kafka { process::broker(&settings.kafka.brokers) } else { None };
     let judged = ran(
         process::seamripper().current_dir(folder.path().join("run")).args([
@@ -199,7 +212,9 @@ fn scan(folder: &Path, records: &[&Record]) -> Ran {
     }
     file.into_inner().expect("there is room for the documents");
     let verdicts = folder.join("verdicts.jsonl");
-    let scanned = ran(process::seamripper().arg("scan").arg("--quiet").arg(&path).arg("-o").arg(&verdicts), None);
+    let settings = folder.join("run").join("seamripper.toml");
+    let arguments = [OsStr::new("scan"), "--quiet".as_ref(), "-c".as_ref(), settings.as_ref()];
+    let scanned = ran(process::seamripper().args(arguments).arg(&path).arg("-o").arg(&verdicts), None);
     let lines = std::fs::read_to_string(&verdicts).expect("it was written");
     let n_documents = lines.lines().filter(|line| line.contains("\"revision\":0,")).count();
     assert!(n_documents == records.len(), "{n_documents} of {} documents were scanned", records.len());

@@ -3,6 +3,7 @@
 //! Others may be at work on the machine. So beside the CPU time that a process got, it is looked how many of its threads could have
 //! run: where two and more can on two cores, both are busy for as long as they are left to us.
 
+use crate::stat::{TICK, read, threads};
 use std::collections::HashMap;
 use std::fs;
 use std::process::Command;
@@ -12,8 +13,6 @@ use std::time::{Duration, Instant};
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// While there is input: from when so much of the signing is done until so much is. The start and the end are apart.
 const WINDOW: [f64; 2] = [0.05, 0.95];
-/// The clock of `/proc`: hundredths of a second.
-const TICK: Duration = Duration::from_millis(10);
 
 /// What a process took.
 pub(crate) struct Ran {
@@ -34,8 +33,8 @@ pub(crate) struct Ran {
 struct Look {
     at: Instant,
     cpu: Duration,
-    /// Of the signing threads; of all, where there are none.
-    signing: Duration,
+    /// Of the signing threads, while there are any.
+    signing: Option<Duration>,
     beside: Duration,
     machine: Duration,
     n_runnable: usize,
@@ -64,8 +63,12 @@ pub(crate) fn ran(command: &mut Command, beside: Option<u32>) -> Ran {
     };
     assert!(status.success(), "{status}");
     let most = |of: fn(&Look) -> Duration| looks.iter().map(of).max().unwrap_or_default();
-    let (cpu, signing) = (most(|look| look.cpu), most(|look| look.signing));
-    let at = |share: f64| looks.iter().position(|look| look.signing >= signing.mul_f64(share)).unwrap_or(0);
+    let cpu = most(|look| look.cpu);
+    // What signs ends before the process does; what does not sign at all is measured by all that it does.
+    let signs = looks.iter().any(|look| look.signing.is_some());
+    let done = |look: &Look| if signs { look.signing.unwrap_or_default() } else { look.cpu };
+    let all = looks.iter().map(done).max().unwrap_or_default();
+    let at = |share: f64| looks.iter().position(|look| done(look) >= all.mul_f64(share)).unwrap_or(0);
     let (first, last) = (at(WINDOW[0]), at(WINDOW[1]));
     let (begin, end, within) = (&looks[first], &looks[last], &looks[first..=last]);
     let seconds = (end.at - begin.at).as_secs_f64().max(1e-3);
@@ -74,7 +77,7 @@ pub(crate) fn ran(command: &mut Command, beside: Option<u32>) -> Ran {
     Ran {
         cpu,
         window: end.at - begin.at,
-        share: (end.signing - begin.signing).as_secs_f64() / signing.as_secs_f64().max(1e-3),
+        share: (done(end) - done(begin)).as_secs_f64() / all.as_secs_f64().max(1e-3),
         cores,
         wanted: within.iter().map(|look| look.n_runnable.min(n_cores()) as f64).sum::<f64>() / within.len() as f64,
         others: (per_s(|look| look.machine) - cores - per_s(|look| look.beside)).max(0.0),
@@ -82,35 +85,18 @@ pub(crate) fn ran(command: &mut Command, beside: Option<u32>) -> Ran {
 }
 
 fn look(id: u32, beside: Option<u32>) -> Option<Look> {
-    let (mut signing, mut n_signing, mut n_runnable) = (Duration::ZERO, 0, 0);
+    let (mut signing, mut n_runnable) = (None, 0);
     for (id, counts_signing) in [(Some(id), true), (beside, false)] {
         for (name, is_runnable, cpu) in id.map(threads).unwrap_or_default() {
             n_runnable += usize::from(is_runnable);
             if counts_signing && name.starts_with("sign-") {
-                signing += cpu;
-                n_signing += 1;
+                signing = Some(signing.unwrap_or_default() + cpu);
             }
         }
     }
     let (_, _, cpu) = read(&format!("/proc/{id}/stat"))?;
     let beside = beside.and_then(|id| read(&format!("/proc/{id}/stat"))).map_or(Duration::ZERO, |(_, _, cpu)| cpu);
-    let signing = if n_signing == 0 { cpu } else { signing };
     Some(Look { at: Instant::now(), cpu, signing, beside, machine: machine()?, n_runnable })
-}
-
-/// Name, whether it could run, and CPU time of each thread.
-fn threads(id: u32) -> Vec<(String, bool, Duration)> {
-    let Ok(entries) = fs::read_dir(format!("/proc/{id}/task")) else { return Vec::new() };
-    entries.filter_map(|entry| read(&entry.ok()?.path().join("stat").to_string_lossy())).collect()
-}
-
-/// The same out of a file of `/proc`.
-fn read(path: &str) -> Option<(String, bool, Duration)> {
-    let stat = fs::read_to_string(path).ok()?;
-    let (head, tail) = stat.rsplit_once(')')?;
-    let fields: Vec<&str> = tail.split_whitespace().collect();
-    let ticks: u32 = fields.get(11)?.parse::<u32>().ok()? + fields.get(12)?.parse::<u32>().ok()?;
-    Some((head.split_once('(')?.1.to_owned(), fields[0] == "R", TICK * ticks))
 }
 
 /// CPU time of everybody: all but idling and waiting for disks.

@@ -57,7 +57,8 @@ pub(crate) fn report(corpora: &[Corpus], rounds: usize, fill: f64) {
 /// A store that `n` made documents have gone through, and what to call it.
 fn filled(made: Made, n: u64, name: &str) -> (Fold, String) {
     let mut settings = Settings::default();
-    let needed = settings.store.memory as f64 / Plan::of(settings.store.memory, 0).n_prototypes as f64 * n as f64 * 1.1;
+    let needed =
+        settings.store.memory as f64 / Plan::divided(settings.store.memory, 0).n_prototypes as f64 * n as f64 * 1.1;
     if n > 0 {
         settings.store.memory = (needed as usize).clamp(64 << 20, MEMORY_MAX);
     }

@@ -84,6 +84,7 @@ impl Made {
             truncated: false,
             places: places.collect(),
             n_text_bytes: 30 * n_grams as u32,
+            excerpt: "x".repeat(240),
             unspaced: false,
             spelled: None,
             signatures: Signatures { grams, ..signatures },

@@ -169,7 +169,7 @@ impl<'a> Answer<'a> {
             verdict: figures::verdict(comparison),
             near_copy: comparison.is_near_copy(),
             same_template: comparison.is_same_template(),
-            matching_views: comparison.views.matching(),
+            matching_views: comparison.views.matching(comparison.thresholds.cosine_min),
             comparison,
             passages: shown.collect(),
             passages_complete: comparison.shared.complete,

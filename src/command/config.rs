@@ -2,7 +2,7 @@
 
 use super::report::{Form, print_json, print_report};
 use super::{Common, Ending, output};
-use crate::config::{Settings, manual};
+use crate::config::{Settings, manual, reference};
 use crate::document::identity::ID_BYTES_MAX;
 use crate::pipeline;
 use crate::store::Plan;
@@ -14,6 +14,7 @@ use serde::Serialize;
   seamripper config show                       every setting with its reason
   seamripper config show --json                the same for a machine
   seamripper config check -c my.toml           all that is wrong with it at once, or the memory plan
+  seamripper config reference > CONFIGURATION.md
   SEAMRIPPER_IMATCH__COPIES=20 seamripper config show")]
 pub struct ConfigArguments {
     #[command(subcommand)]
@@ -33,19 +34,24 @@ enum Action {
         #[command(flatten)]
         form: Form,
     },
+    /// Print every setting with default, range and reason, as Markdown: docs/CONFIGURATION.md
+    Reference,
 }
 
 /// Shows or checks.
 pub fn run(arguments: ConfigArguments, common: &Common) -> anyhow::Result<Ending> {
-    let settings = common.settings()?;
     match arguments.action {
+        // It is of the defaults, whatever is set here.
+        Action::Reference => output::print(reference::markdown().as_bytes())?,
         Action::Show { json: true } => {
-            output::print(format!("{}\n", serde_json::to_string_pretty(&settings)?).as_bytes())?
+            output::print(format!("{}\n", serde_json::to_string_pretty(&common.settings()?)?).as_bytes())?
         }
         Action::Show { json: false } => {
+            common.settings()?;
             output::print(manual::in_force(common.config.as_deref(), &super::environment()).as_bytes())?;
         }
         Action::Check { form } => {
+            let settings = common.settings()?;
             pipeline::lexicon::load(&settings)?;
             if let Some(former) = &settings.former {
                 pipeline::lexicon::load(former).map_err(|problems| anyhow::Error::new(problems).context("previous"))?;
@@ -65,6 +71,12 @@ pub fn run(arguments: ConfigArguments, common: &Common) -> anyhow::Result<Ending
 struct Planned {
     memory: usize,
     tables: Vec<Table>,
+    /// What is kept of texts, beside the figure.
+    excerpts: Table,
+    /// The figure and what comes beside it.
+    memory_in_all: usize,
+    /// The same for each stored document of average length.
+    bytes_per_document: usize,
     /// Stored documents, at most; with long texts fewer.
     prototypes_max: usize,
     /// Style leaders, at most.
@@ -82,30 +94,44 @@ struct Planned {
 struct Table {
     name: &'static str,
     bytes: usize,
+    /// For each stored document.
+    bytes_per_document: usize,
 }
 
 impl Planned {
     fn of(settings: &Settings) -> Self {
-        let plan = Plan::of(settings.store.memory, settings.revisions.queue_max);
+        let plan = Plan::of(settings);
+        let table = |(name, bytes)| Table { name, bytes, bytes_per_document: bytes / plan.n_prototypes };
+        let beside =
+            |former: &Settings| Plan::of(&Settings { texts: settings.texts.clone(), ..former.clone() }).total();
         Self {
             memory: plan.memory,
-            tables: plan.tables().map(|(name, bytes)| Table { name, bytes }).into(),
+            tables: plan.tables().map(table).into(),
+            excerpts: table(plan.beside()),
+            memory_in_all: plan.total(),
+            bytes_per_document: plan.total() / plan.n_prototypes,
             prototypes_max: plan.n_prototypes,
             leaders_max: plan.n_leaders,
             names_bytes_max: plan.cells,
             id_bytes_max: ID_BYTES_MAX,
             url_bytes_max: settings.store.url_bytes_max,
-            memory_with_previous: settings.former.as_ref().map(|former| plan.memory + former.store.memory),
+            memory_with_previous: settings.former.as_deref().map(|former| plan.total() + beside(former)),
         }
     }
 
     fn lines(&self) -> String {
-        let Self { memory, tables, prototypes_max, leaders_max, names_bytes_max, .. } = self;
-        let Self { id_bytes_max, url_bytes_max, memory_with_previous, .. } = self;
+        let Self { memory, tables, excerpts, memory_in_all, bytes_per_document, prototypes_max, leaders_max, .. } =
+            self;
+        let Self { names_bytes_max, id_bytes_max, url_bytes_max, memory_with_previous, .. } = self;
         let mut lines = format!("store.memory = {memory} bytes, divided at start:\n");
-        for Table { name, bytes } in tables {
-            lines += &format!("  {name:<28}{bytes:>14}{:>7.1} %\n", 100.0 * *bytes as f64 / *memory as f64);
-        }
+        let line = |Table { name, bytes, bytes_per_document }: &Table| {
+            let share = 100.0 * *bytes as f64 / *memory as f64;
+            format!("  {name:<28}{bytes:>14}{share:>7.1} %{bytes_per_document:>7} a document\n")
+        };
+        lines.extend(tables.iter().map(&line));
+        lines += "beside it, and decided by nothing else than texts.excerpt_bytes:\n";
+        lines += &line(excerpts);
+        lines += &format!("{memory_in_all} bytes in all, {bytes_per_document} for each document of average length\n");
         lines += &format!(
             "it holds {prototypes_max} groups and further prototypes of average pages, and {leaders_max} style leaders\n"
         );

@@ -9,10 +9,12 @@ pub mod completions;
 pub mod config;
 pub mod explain;
 pub mod ingest;
+pub mod interruption;
 pub mod label;
 pub mod lexicon;
 pub mod milter;
 pub mod output;
+pub mod replay;
 pub mod report;
 pub mod run;
 pub mod scan;
@@ -96,6 +98,7 @@ Examples:
   seamripper tail --class quilt                ... and its verdicts
   seamripper label ID spam --why 'complaints'  ... what people say of one of them
   seamripper milter                            asks it about the mails of Postfix or Sendmail
+  seamripper replay --config new.toml          ... what it would have said under other settings
   seamripper scan crawl.warc.gz mails/ > verdicts.jsonl
   seamripper explain ID --from crawl.warc.gz   why a document got its verdict, with the passages
   seamripper sign page.html mails.mbox.gz      what was read, and its signatures, one JSON object per document
@@ -119,6 +122,8 @@ pub enum Command {
     Milter(milter::MilterArguments),
     /// Judge again what was judged, and compare with what was published
     Audit(audit::AuditArguments),
+    /// Say which verdicts a changed setting would have changed
+    Replay(replay::ReplayArguments),
     /// Say of every document whether it is a mirror, a quilt, a template page or original
     Scan(scan::ScanArguments),
     /// Say why a document got its verdict
@@ -156,6 +161,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Ending> {
         Command::Label(arguments) => label::run(arguments, common),
         Command::Milter(arguments) => milter::run(arguments, common),
         Command::Audit(arguments) => audit::run(arguments, common),
+        Command::Replay(arguments) => replay::run(arguments, common),
         Command::Scan(arguments) => scan::run(arguments, common),
         Command::Explain(arguments) => explain::run(arguments, common),
         Command::Sign(arguments) => sign::run(arguments, common),

@@ -4,6 +4,7 @@ mod kept;
 mod places;
 mod report;
 
+use crate::command::interruption::interrupted;
 use crate::command::output::{ERROR, tell};
 use crate::command::scan_report::Meta;
 use crate::command::{Common, Ending};
@@ -172,23 +173,9 @@ pub fn run(arguments: ScanArguments, common: &Common) -> anyhow::Result<Ending> 
     Ok(if all_good { Ending::Good } else { Ending::SomeFailed })
 }
 
-/// Whether the user has had enough. A second Ctrl-C ends at once.
-fn interrupted() -> Arc<AtomicBool> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let seen = flag.clone();
-    let handler = move || {
-        if seen.swap(true, Ordering::Relaxed) {
-            std::process::exit(1);
-        }
-    };
-    // Where no handler can be set, Ctrl-C ends the program as it always did.
-    let _ends_at_once = ctrlc::set_handler(handler);
-    flag
-}
-
 pub(super) fn labels(path: Option<&Path>) -> anyhow::Result<Labels> {
     let Some(path) = path else { return Ok(Labels::new(0)) };
-    let lines = std::fs::read(path).with_context(|| format!("labels {} cannot be read", path.display()))?;
+    let lines = super::label::contents(path)?;
     Labels::from_lines(&lines, LABELS_MAX).with_context(|| format!("labels {}", path.display()))
 }
 

@@ -8,6 +8,7 @@ use super::output::{Output, tell};
 use super::report::{plain, print_report, shortened, spelled_out};
 use super::{Common, Ending};
 use crate::bus::{self, Bus, BusError};
+use crate::config::Problems;
 use crate::pipeline::wanted::{Sort, Wanted};
 use crate::pipeline::watch::{NoWatch, Seen, Start, Watch};
 use crate::verdict::event::{Class, Outcome, QuiltKind, Recrawl, TemplateKind, Verdict};
@@ -58,6 +59,12 @@ pub struct TailArguments {
 /// Prints verdicts.
 pub fn run(arguments: TailArguments, common: &Common) -> anyhow::Result<Ending> {
     let settings = common.settings()?;
+    if let Start::Cursor(cursor) = &arguments.from {
+        let place = bus::cursor::read(&settings.topics.verdicts.as_str().into(), cursor);
+        place.map_err(|error| {
+            Problems(vec![format!("--from `{}`: {error}", shortened(&plain(cursor), NAME_CHARS_MAX))])
+        })?;
+    }
     let bus = bus::open_to_read(&settings)?;
     bus.prepare()?;
     let is_over = Arc::new(AtomicBool::new(false));

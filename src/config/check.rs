@@ -32,6 +32,8 @@ const CONNECTIONS_CEILING: usize = 65536;
 const HEIRS_CEILING: usize = 1_000_000;
 /// More partitions than this are a mistyped number.
 const PARTITIONS_MAX: i32 = 10_000;
+/// Rows of excerpts are whole lines, and their lengths have 16 bits; more than a screen is no beginning.
+const EXCERPT_CEILING: usize = 4096;
 /// More threads than this help nobody, and the memory for them may not be there.
 const THREADS_CEILING: usize = 1024;
 /// Postfix waits five minutes for what a milter says of a whole mail (`milter_content_timeout`).
@@ -276,6 +278,11 @@ fn run_problems(settings: &Settings, problems: &mut Vec<String>) {
             snapshot.holder
         ),
     );
+    let excerpt_bytes = settings.texts.excerpt_bytes;
+    refuse(
+        excerpt_bytes > EXCERPT_CEILING,
+        format!("texts.excerpt_bytes ({excerpt_bytes}) must be at most {EXCERPT_CEILING}"),
+    );
     refuse(bus.store.is_empty(), "bus.store must not be empty".into());
     refuse(settings.succession.hours == 0, "succession.hours (0) must be at least 1".into());
     refuse(
@@ -353,7 +360,7 @@ fn store_problems(settings: &Settings, problems: &mut Vec<String>) {
     refuse(
         store.memory >= MEMORY_FLOOR && queue_bytes > store.memory / 2,
         format!(
-            "revisions.queue_max ({}) needs {queue_bytes} bytes, more than half of store.memory ({})",
+            "revisions.queue_max ({}) times {QUEUED_BYTES} bytes must be at most half of store.memory ({})",
             revisions.queue_max, store.memory
         ),
     );
@@ -458,7 +465,7 @@ mod tests {
             (|s| s.store.memory = 1000, "store.memory (1000) must be at least 1048576"),
             (
                 |s| s.store.memory = 4 << 20,
-                "revisions.queue_max (100000) needs 2400000 bytes, more than half of store.memory (4194304)",
+                "revisions.queue_max (100000) times 24 bytes must be at most half of store.memory (4194304)",
             ),
             (|s| s.store.share_max = 1.5, "store.share_max (1.5) must lie in 0 to 1"),
             (|s| s.store.share_max = 0.0, "store.share_max (0) must be above 0"),

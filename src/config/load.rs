@@ -8,18 +8,11 @@ use std::path::Path;
 use std::sync::Arc;
 use toml::{Table, Value};
 
-/// Variables with our prefix that are no settings.
-const NOT_SETTINGS: [&str; 9] = [
-    "SEAMRIPPER_DATA",
-    "SEAMRIPPER_BENCH_ROUNDS",
-    "SEAMRIPPER_BENCH_FILL",
-    "SEAMRIPPER_GOLDEN",
-    "SEAMRIPPER_QUALITY",
-    "SEAMRIPPER_SOAK",
-    "SEAMRIPPER_FAULT",
-    "SEAMRIPPER_BENCH_DOCUMENTS",
-    "SEAMRIPPER_BENCH_NOTHING",
-];
+/// Variables with our prefix that are no settings ...
+const NOT_SETTINGS: [&str; 5] =
+    ["SEAMRIPPER_DATA", "SEAMRIPPER_GOLDEN", "SEAMRIPPER_QUALITY", "SEAMRIPPER_SOAK", "SEAMRIPPER_FAULT"];
+/// ... and how those of benchmarks begin.
+const BENCHMARKS: &str = "SEAMRIPPER_BENCH_";
 const FILE_BYTES_MAX: u64 = 1 << 20;
 const PREFIX: &str = "SEAMRIPPER_";
 /// What is below it is passed on, and has names of its own.
@@ -107,7 +100,7 @@ pub(super) fn changes(
     }
     for (name, text) in environment {
         let Some(name_within) = name.strip_prefix(PREFIX) else { continue };
-        if NOT_SETTINGS.contains(&name.as_str()) {
+        if NOT_SETTINGS.contains(&name.as_str()) || name.starts_with(BENCHMARKS) {
             continue;
         }
         let mut key = name_within.to_lowercase().replace("__", ".");

@@ -8,12 +8,13 @@ mod check;
 mod load;
 pub mod manual;
 mod milter;
+pub mod reference;
 mod run;
 
 pub use milter::{Action, Listen, MilterSettings, Server, SocketMode};
 pub use run::{
     BatchSettings, BusKind, BusSettings, CheckSettings, HttpSettings, InputForm, KafkaSettings, Mode, SnapshotSettings,
-    SuccessionSettings, TopicSettings,
+    SuccessionSettings, TextsSettings, TopicSettings,
 };
 
 use serde::{Deserialize, Serialize};
@@ -73,6 +74,8 @@ pub struct Settings {
     pub snapshot: SnapshotSettings,
     /// The HTTP side.
     pub http: HttpSettings,
+    /// Texts that people are shown.
+    pub texts: TextsSettings,
     /// Who asks about single documents.
     pub check: CheckSettings,
     /// How mail servers are served.

@@ -135,6 +135,17 @@ pub struct HttpSettings {
     pub clusters_held_max: usize,
 }
 
+/// Texts that people are shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml explains every key, once")]
+pub struct TextsSettings {
+    pub excerpt_bytes: usize,
+    pub excerpt_emails: bool,
+    pub reread: bool,
+    pub answer_bytes: NonZeroUsize,
+}
+
 /// Who asks about single documents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

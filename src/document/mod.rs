@@ -13,6 +13,7 @@
 pub mod asides;
 pub mod charset;
 pub mod envelope;
+pub mod excerpt;
 pub mod html;
 pub mod identity;
 pub mod links;

@@ -22,15 +22,16 @@ impl Reader {
     pub fn read(&mut self, record: &Record) -> Result<&Document, Rejection> {
         self.document.clear();
         let (body, carrier) = (&record.body, &record.carrier);
-        self.within_limit(body)?;
         match record.format {
             Format::Page => self.read_page(body, carrier)?,
             Format::Mail => self.read_mail(body, carrier)?,
             Format::PageEnvelope => {
+                self.within_limit(body)?;
                 let opened = envelope::open_page(body, carrier, &self.limits)?;
                 self.read_page(&opened.body, &opened.carrier)?;
             }
             Format::MailEnvelope => {
+                self.within_limit(body)?;
                 let opened = envelope::open_mail(body, carrier, &self.limits)?;
                 self.read_mail(&opened.body, &opened.carrier)?;
             }
@@ -40,9 +41,9 @@ impl Reader {
 
     /// An envelope's base64 makes a body larger by a third, so that it gets twice the room; what is inside is
     /// measured again when it is taken out.
-    fn within_limit(&self, body: &[u8]) -> Result<(), Rejection> {
+    fn within_limit(&self, envelope: &[u8]) -> Result<(), Rejection> {
         let limit = 2 * self.limits.body_bytes_max;
-        if body.len() > limit { Err(Rejection::TooLarge { len: body.len(), limit }) } else { Ok(()) }
+        if envelope.len() > limit { Err(Rejection::TooLarge { len: envelope.len(), limit }) } else { Ok(()) }
     }
 
     fn begin(&mut self, kind: Kind, body: &[u8], carrier: &Carrier) -> Result<(), Rejection> {
@@ -146,7 +147,10 @@ mod tests {
     fn a_body_over_the_limit_is_rejected_with_both_sizes() {
         let mut limits = Settings::default().limits;
         limits.body_bytes_max = 10;
-        let error = Reader::new(limits, Keys::derive("test")).read(&page("<p>eleven bytes")).unwrap_err();
-        assert_eq!(error.to_string(), "body has 15 bytes, limit is 10 (limits.body_bytes_max)");
+        let mut reader = Reader::new(limits, Keys::derive("test"));
+        for html in ["<p>eleven bytes", "<p>more than twice as many, which only an envelope may have"] {
+            let error = reader.read(&page(html)).unwrap_err().to_string();
+            assert_eq!(error, format!("body has {} bytes, limit is 10 (limits.body_bytes_max)", html.len()));
+        }
     }
 }

@@ -4,9 +4,11 @@
 //!
 //! # Invariants
 //! - Without the token nothing is written, and no snapshot given. (`tests/promises/http/access.rs`)
+//! - The files of the dashboard hold no data, and need no token anywhere. (`what_is_not_known_needs_the_token`)
 //! - A web page that has this machine's name point to itself reads nothing. (`names_of_others_are_refused`)
 
 use super::check::learns;
+use super::dashboard;
 use super::problem::Problem;
 use super::token::Token;
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
@@ -40,11 +42,13 @@ impl Access {
             Method::POST => path == CHECK && !learns(uri.query()),
             _ => false,
         };
-        if !is_read || !self.is_loopback {
+        let is_open = is_read && dashboard::is_part(path);
+        if !is_read || !(self.is_loopback || is_open) {
             let detail = "this needs the token: `authorization: Bearer TOKEN` (it stands in http.token_file)";
             return Err(Problem::new(StatusCode::UNAUTHORIZED, "token", detail));
         }
-        if !is_own_name(headers) {
+        // Elsewhere we are known by names that we do not know.
+        if self.is_loopback && !is_own_name(headers) {
             let detail = "without the token this machine is asked for by address or as localhost";
             return Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, "host", detail));
         }
@@ -95,6 +99,10 @@ mod tests {
             for (method, path, needs) in [
                 (Method::GET, "/healthz", false),
                 (Method::GET, "/readyz", false),
+                (Method::GET, "/", false),
+                (Method::HEAD, "/dashboard/app.js", false),
+                (Method::POST, "/dashboard/app.js", true),
+                (Method::GET, "/dashboard", !is_loopback),
                 (Method::GET, "/metrics", !is_loopback),
                 (Method::GET, "/v1/verdicts", !is_loopback),
                 (Method::GET, "/v1/snapshot", true),
@@ -130,6 +138,13 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(is_own_name(&headers(&[(header::HOST, host)])), is_own, "{host}");
+            // Nor does such a page show the dashboard and wait for the token to be typed in.
+            for path in ["/", "/dashboard/app.js", "/v1/stats"] {
+                let (access, _, _folder) = access(true);
+                let asked = access.check(&Method::GET, &path.parse().unwrap(), &headers(&[(header::HOST, host)]));
+                let expected = if is_own { Ok(()) } else { Err(StatusCode::MISDIRECTED_REQUEST) };
+                assert_eq!(asked.map_err(|problem| problem.status()), expected, "{host} {path}");
+            }
         }
     }
 }

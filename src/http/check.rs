@@ -13,6 +13,7 @@ use super::App;
 use super::body::Held;
 use super::documents::{self, Sent};
 use super::feed::Fed;
+use super::openapi::DocumentProblem;
 use super::problem::Problem;
 use super::query::Query;
 use crate::config::Mode;
@@ -104,10 +105,7 @@ impl Wish {
     responses(
         (status = 200, description = "The verdict.", body = ref("check.json")),
         (status = 202, description = "It is durable, and was not judged in time.", body = ref("check.json")),
-        (status = 404, description = "This input is left out (topics).", body = ref("problem.json"), content_type = "application/problem+json"),
-        (status = 408, description = "The request was not complete in time.", body = ref("problem.json"), content_type = "application/problem+json"),
-        (status = 413, description = "It is too large.", body = ref("problem.json"), content_type = "application/problem+json"),
-        (status = 415, description = "The content type says nothing that is known here.", body = ref("problem.json"), content_type = "application/problem+json"),
+        DocumentProblem,
         (status = 422, description = "A header says nothing that is known here.", body = ref("problem.json"), content_type = "application/problem+json"),
         Problem,
     )

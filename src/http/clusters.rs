@@ -5,7 +5,7 @@ use super::explain::current;
 use super::id::Id;
 use super::problem::Problem;
 use super::query::{Query, words};
-use crate::pipeline::directory::Told;
+use crate::pipeline::directory::{Growth, Told};
 use crate::verdict::event::{ClusterEvent, TemplateKind, Verdict};
 use axum::Json;
 use axum::extract::{RawQuery, State};
@@ -36,6 +36,8 @@ pub(super) struct Members {
     cluster: Arc<ClusterEvent>,
     /// Those that were judged of late, the newest first.
     members: Vec<Arc<Verdict>>,
+    /// Its sizes as they were told, the oldest first.
+    growth: Growth,
 }
 
 /// What can be asked of a list, as `/openapi.json` has it.
@@ -147,7 +149,8 @@ pub(super) async fn cluster(
     let cluster = now.or_else(|| app.state.directory().cluster(&id)).ok_or_else(unknown)?;
     let shown = tokio::task::spawn_blocking(move || {
         let members = members(&app, &cluster, n_max);
-        Members { cluster, members }
+        let growth = app.state.directory().clusters.growth(&cluster.id);
+        Members { cluster, members, growth }
     });
     shown.await.map(Json).map_err(|error| Problem::bug(&error))
 }

@@ -38,9 +38,14 @@ pub(super) async fn document(
 ) -> Result<Json<Document>, Problem> {
     Query::read(query.as_deref()).end("no names")?;
     let (verdict, known) = looked_up(&app, &id).await?;
-    let record = known.as_ref().and_then(|known| known.prototype.as_ref()).map(|prototype| prototype.source.clone());
-    let source = verdict.as_ref().map(|verdict| verdict.source.clone()).or(record);
+    let source = source(verdict.as_deref(), known.as_deref());
     Ok(Json(Document { id, verdict, source, known }))
+}
+
+/// Where a document's record is: as was last said, or as the store knows.
+pub(super) fn source(verdict: Option<&Verdict>, known: Option<&Known>) -> Option<Source> {
+    let stored = known.and_then(|known| known.prototype.as_ref()).map(|prototype| &prototype.source);
+    verdict.map(|verdict| &verdict.source).or(stored).cloned()
 }
 
 /// What was last said of a document, of late or as the store remembers it, and what the store knows. One of them is known.

@@ -11,6 +11,7 @@
 use super::App;
 use super::body::Held;
 use super::feed::Fed;
+use super::openapi::DocumentProblem;
 use super::problem::Problem;
 use crate::document::{Carrier, Format, Kind, Record};
 use crate::pipeline::dispatch::{Dispatched, Undeliverable};
@@ -80,10 +81,7 @@ pub(super) enum Sent {
     responses(
         (status = 200, description = "All of it is durable.", body = ref("accepted.json")),
         (status = 207, description = "Some lines were refused.", body = ref("accepted.json")),
-        (status = 404, description = "This input is left out (topics).", body = ref("problem.json"), content_type = "application/problem+json"),
-        (status = 408, description = "The request was not complete in time.", body = ref("problem.json"), content_type = "application/problem+json"),
-        (status = 413, description = "It is too large.", body = ref("problem.json"), content_type = "application/problem+json"),
-        (status = 415, description = "The content type says nothing that is known here.", body = ref("problem.json"), content_type = "application/problem+json"),
+        DocumentProblem,
         (
             status = 422,
             description = "It cannot be read; of lines, none of them.",
@@ -107,10 +105,7 @@ pub(super) async fn pages(app: State<Arc<App>>, headers: HeaderMap, body: Body) 
     responses(
         (status = 200, description = "All of it is durable.", body = ref("accepted.json")),
         (status = 207, description = "Some lines were refused.", body = ref("accepted.json")),
-        (status = 404, description = "This input is left out (topics).", body = ref("problem.json"), content_type = "application/problem+json"),
-        (status = 408, description = "The request was not complete in time.", body = ref("problem.json"), content_type = "application/problem+json"),
-        (status = 413, description = "It is too large.", body = ref("problem.json"), content_type = "application/problem+json"),
-        (status = 415, description = "The content type says nothing that is known here.", body = ref("problem.json"), content_type = "application/problem+json"),
+        DocumentProblem,
         (
             status = 422,
             description = "It cannot be read; of lines, none of them.",
@@ -249,10 +244,16 @@ pub(super) fn carrier(kind: Kind, headers: &HeaderMap) -> Result<Carrier, Proble
     let wrong = |name: &str, what: &str| {
         Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "headers", format!("header `{name}` {what}"))
     };
-    let text = |name: &str| match headers.get(name).map(|value| std::str::from_utf8(value.as_bytes())) {
-        None | Some(Ok("")) => Ok(None),
-        Some(Ok(text)) => Ok(Some(text.to_owned())),
-        Some(Err(_)) => Err(wrong(name, "is not valid UTF-8")),
+    let text = |name: &str| {
+        let mut values = headers.get_all(name).iter();
+        let value = values.next().map(|value| std::str::from_utf8(value.as_bytes()));
+        match value {
+            // Proxies join them, or drop one: nobody knows which is meant.
+            _ if values.next().is_some() => Err(wrong(name, "stands there more than once")),
+            None | Some(Ok("")) => Ok(None),
+            Some(Ok(text)) => Ok(Some(text.to_owned())),
+            Some(Err(_)) => Err(wrong(name, "is not valid UTF-8")),
+        }
     };
     let (address, time) = match kind {
         Kind::Page => ("ip", "fetched-at"),
@@ -328,5 +329,11 @@ mod tests {
         for wrong in [("ip", "here"), ("fetched-at", "today")] {
             assert!(carrier(Kind::Page, &headers(&[wrong])).is_err(), "{wrong:?}");
         }
+        let mut twice = headers(&[("id", "7")]);
+        twice.append("id", "7".parse().unwrap());
+        assert!(carrier(Kind::Page, &twice).is_err(), "two ids are none");
+        let mut several = headers(&[("rcpt", "a@b.example")]);
+        several.append("rcpt", "c@b.example".parse().unwrap());
+        assert_eq!(carrier(Kind::Email, &several).unwrap().rcpt.len(), 2);
     }
 }

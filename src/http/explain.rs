@@ -1,18 +1,19 @@
 //! `GET /v1/explain/{id}`: why a document got its verdict.
 //!
 //! Its record, and those of the documents that the verdict names, are read again from the bus, by their positions, and signed and
-//! compared again. What the bus has deleted since is said to be gone.
+//! compared again. What the bus has deleted since is said to be gone; so is all of it where records are not read again for people
+//! (`texts.reread`).
 //!
 //! # Invariants
 //! - So many are explained at once, for so long; the rest are told to come again. (`explanations_are_bounded`)
 
 use super::App;
-use super::document::looked_up;
+use super::document::{self, looked_up};
 use super::id::Id;
 use super::problem::Problem;
 use super::query::Query;
 use crate::pipeline::Steps;
-use crate::pipeline::explanation::records::Records;
+use crate::pipeline::explanation::records::{Found, Records};
 use crate::pipeline::explanation::shared::{self, Archive, Bounds, Named, Reading};
 use crate::pipeline::explanation::{Explanation, Record, SCHEMA, scores};
 use crate::pipeline::lexicon;
@@ -129,7 +130,9 @@ impl Asked {
         let settings = &*app.settings;
         let steps = Steps::new(settings, lexicon::load(settings)?);
         let until = Instant::now() + PATIENCE;
-        let mut archive = OnBus { records: Records::new(app.bus.clone(), Ways::new(settings), steps, until), sources };
+        let records = settings.texts.reread.then(|| Records::new(app.bus.clone(), Ways::new(settings), until));
+        let source = document::source(verdict.as_deref(), known.as_deref());
+        let mut archive = OnBus { records, steps, sources };
         let record = known.map(|known| *known).map(|Known { kind, group, prototype, .. }| Record {
             kind,
             source: prototype.map(|prototype| prototype.source),
@@ -137,8 +140,6 @@ impl Asked {
             group_size: group.as_ref().map_or(0, |group| group.size),
             group_domains: group.as_ref().map_or(0, |group| group.domains),
         });
-        let source = verdict.as_ref().map(|verdict| verdict.source.clone());
-        let source = source.or_else(|| record.as_ref().and_then(|record| record.source.clone()));
         let (shared, text_is_gone) = match &source {
             Some(source) => shared::of((&id, source), named, &mut archive, bounds, settings),
             None => (Vec::new(), true),
@@ -161,7 +162,9 @@ impl Asked {
 
 /// Records of the bus, and which document is in which.
 struct OnBus {
-    records: Records,
+    /// None, where they are not to be read again.
+    records: Option<Records>,
+    steps: Steps,
     sources: HashMap<String, Source>,
 }
 
@@ -171,7 +174,15 @@ impl Archive for OnBus {
     }
 
     fn read(&mut self, source: &Source, id: &str) -> Reading {
-        self.records.read(source, id)
+        match self.records.as_ref().map_or(Found::Gone, |records| records.find(source)) {
+            Found::Document(record) => match self.steps.sign(&record) {
+                Ok(signed) if signed.document.identity.id == id => Reading::Read(Box::new(signed.kept())),
+                // Another has its place.
+                Ok(_) | Err(_) => Reading::Gone,
+            },
+            Found::Gone | Found::Failed(_) => Reading::Gone,
+            Found::Late => Reading::Late,
+        }
     }
 
     fn place(&self, Source { topic, partition, offset, .. }: &Source) -> String {

@@ -5,6 +5,7 @@
 
 use super::App;
 use super::body::Held;
+use super::openapi::BodyProblem;
 use super::problem::Problem;
 use crate::pipeline::dispatch::Dispatched;
 use crate::pipeline::register::posting::{forgetting, now};
@@ -33,8 +34,7 @@ pub(super) struct Told {
     request_body(content(("application/json")), description = "As in schemas/forget.json, where `why` and `at` may be left out."),
     responses(
         (status = 200, description = "The request is durable.", body = ref("accepted.json")),
-        (status = 408, description = "The request was not complete in time.", body = ref("problem.json"), content_type = "application/problem+json"),
-        (status = 413, description = "It is too large.", body = ref("problem.json"), content_type = "application/problem+json"),
+        BodyProblem,
         (status = 422, description = "It is no such request.", body = ref("problem.json"), content_type = "application/problem+json"),
         Problem,
     )

@@ -12,6 +12,7 @@
 use super::App;
 use super::body::Held;
 use super::label_book::Book;
+use super::openapi::BodyProblem;
 use super::problem::Problem;
 use super::query::{Query, wrong};
 use crate::config::BusKind;
@@ -92,8 +93,7 @@ struct Delisting {
     responses(
         (status = 200, description = "All of it is durable.", body = ref("labelled.json")),
         (status = 207, description = "Some lines were refused.", body = ref("labelled.json")),
-        (status = 408, description = "The request was not complete in time.", body = ref("problem.json"), content_type = "application/problem+json"),
-        (status = 413, description = "It is too large.", body = ref("problem.json"), content_type = "application/problem+json"),
+        BodyProblem,
         (status = 415, description = "The content type says nothing that is known here.", body = ref("problem.json"), content_type = "application/problem+json"),
         (
             status = 422,
@@ -155,9 +155,8 @@ pub(super) async fn put(State(app): State<Arc<App>>, headers: HeaderMap, body: B
     ),
     responses(
         (status = 200, description = "It is durable, or there was nothing to take back.", body = ref("labelled.json")),
-        (status = 408, description = "The request was not complete in time.", body = ref("problem.json"), content_type = "application/problem+json"),
         (status = 409, description = "It was said by others.", body = ref("problem.json"), content_type = "application/problem+json"),
-        (status = 413, description = "It is too large.", body = ref("problem.json"), content_type = "application/problem+json"),
+        BodyProblem,
         (status = 422, description = "This can be no label.", body = ref("problem.json"), content_type = "application/problem+json"),
         Problem,
     )

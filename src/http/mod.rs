@@ -2,7 +2,7 @@
 //!
 //! It knows the bus only as [`Bus`], and has a small runtime of its own, so that the pipeline does not notice it. What blocks has a
 //! thread: one for all that is appended ([`feed`]), one for each stream of verdicts. [`router`] names the resources, each of which is a file;
-//! [`access`] says who may ask for what, [`server`] keeps slow clients from holding up others.
+//! [`access`] says who may ask for what, [`server`] keeps slow clients from holding up others; [`dashboard`] is what a browser shows of it.
 //!
 //! # Invariants
 //! - Everything that clients can make us hold is bounded: connections, heads, bodies, what waits for the bus or the store, streams.
@@ -13,6 +13,7 @@ mod body;
 mod channel;
 mod check;
 mod clusters;
+mod dashboard;
 mod document;
 mod documents;
 mod events;
@@ -37,6 +38,7 @@ mod snapshot;
 mod state;
 mod stats;
 mod stream;
+mod texts;
 mod token;
 mod verdicts;
 
@@ -54,7 +56,7 @@ use anyhow::Context;
 use axum::http::StatusCode;
 use metrics_exporter_prometheus::PrometheusHandle;
 use problem::Problem;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -94,6 +96,7 @@ struct App {
     downloads: Arc<Semaphore>,
     labels: label_book::Book,
     explanations: Arc<Semaphore>,
+    texts: Arc<Semaphore>,
     metrics: PrometheusHandle,
     openapi: String,
     last_lag: stats::LastLag,
@@ -182,8 +185,9 @@ impl Http {
             downloads: Arc::new(Semaphore::new(snapshot::AT_ONCE_MAX)),
             labels: label_book::Book::new(&settings.topics.labels, http.labels_bytes_max, timeout),
             explanations: Arc::new(Semaphore::new(explain::AT_ONCE_MAX)),
+            texts: Arc::new(Semaphore::new(texts::AT_ONCE_MAX)),
             metrics: metrics.clone(),
-            openapi: openapi::written(router::routes().get_openapi()),
+            openapi: openapi_document(),
             last_lag: stats::LastLag::default(),
             token_of_lists: getrandom::u32().context("the system has no random numbers")?,
             stopping: AtomicBool::new(false),
@@ -216,6 +220,7 @@ impl Http {
         runtime.spawn(exposition::upkeep(metrics));
         let serving = runtime.spawn(server.run());
         info!(%address, "http listening");
+        info!("dashboard: http://{}/", shown(address));
         if !is_loopback {
             warn!(%address, "other machines can reach this: reading needs the token too, and nothing is encrypted here");
         }
@@ -250,11 +255,30 @@ impl Http {
     }
 }
 
+/// Where a browser on this machine finds us.
+fn shown(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
+
+/// What can be asked for, as `/openapi.json` has it.
+pub fn openapi_document() -> String {
+    openapi::written(router::routes().get_openapi())
+}
+
 /// Fetches what was said before this process began. A bus that cannot be reached yet is asked again.
 fn refill(app: &App) {
     let go_on = || if app.is_stopping() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    let (directory, topics) = (app.state.directory(), &app.settings.topics);
     while !app.is_stopping() {
-        match directory::refill(app.state.directory(), &*app.bus, &app.settings.topics.verdicts, go_on) {
+        let refilled = directory::refill(directory, &*app.bus, &topics.verdicts, go_on).and_then(|n_read| {
+            directory::refill_growth(directory, &*app.bus, &topics.clusters, go_on).map(|()| n_read)
+        });
+        match refilled {
             Ok(n_read) => return info!(n_read, "what was said before can be asked for"),
             // Nothing was ever said.
             Err(BusError::NoTopic { .. }) => return,

@@ -53,10 +53,6 @@ impl Modify for Token {
 /// What any request may be answered with.
 impl IntoResponses for Problem {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
-        let problem = |description: &str| {
-            let content = ContentBuilder::new().schema(Some(Ref::new("problem.json"))).build();
-            ResponseBuilder::new().description(description).content("application/problem+json", content)
-        };
         let later = HeaderBuilder::new()
             .schema(Some(Object::with_type(Type::Integer)))
             .description(Some("Seconds after which to come again."))
@@ -70,6 +66,37 @@ impl IntoResponses for Problem {
             ("503".into(), problem("Not now.").header("retry-after", later).build().into()),
         ])
     }
+}
+
+/// What can be wrong with any request that has a body.
+pub(super) struct BodyProblem;
+
+impl IntoResponses for BodyProblem {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        BTreeMap::from([
+            ("408".into(), problem("The request was not complete in time.").build().into()),
+            ("413".into(), problem("It is too large.").build().into()),
+        ])
+    }
+}
+
+/// What can be wrong with a request that brings documents.
+pub(super) struct DocumentProblem;
+
+impl IntoResponses for DocumentProblem {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        let mut responses = BodyProblem::responses();
+        responses.extend([
+            ("404".into(), problem("This input is left out (topics).").build().into()),
+            ("415".into(), problem("The content type says nothing that is known here.").build().into()),
+        ]);
+        responses
+    }
+}
+
+fn problem(description: &str) -> ResponseBuilder {
+    let content = ContentBuilder::new().schema(Some(Ref::new("problem.json"))).build();
+    ResponseBuilder::new().description(description).content("application/problem+json", content)
 }
 
 /// The shapes that are named, by their names.
@@ -92,6 +119,7 @@ const SCHEMAS: &[(&str, &str)] = &[
     ("prototype", include_str!("../../schemas/prototype.json")),
     ("readiness", include_str!("../../schemas/readiness.json")),
     ("stats", include_str!("../../schemas/stats.json")),
+    ("text", include_str!("../../schemas/text.json")),
     ("verdict", include_str!("../../schemas/verdict.json")),
     ("verdicts", include_str!("../../schemas/verdicts.json")),
 ];

@@ -29,7 +29,7 @@ pub(super) struct Choice {
     cluster: Option<String>,
     /// With this label.
     label: Option<String>,
-    /// With this in the id or the URL, whatever the case of ASCII letters.
+    /// With this in the id, the URL or the domain, whatever the case of ASCII letters.
     q: Option<String>,
 }
 

@@ -4,14 +4,16 @@ use super::openapi::{self, Api};
 use super::problem::Problem;
 use super::rate::Peer;
 use super::{
-    App, access, check, clusters, document, documents, events, explain, exposition, forget, health, labels, prototype,
+    App, access, check, clusters, dashboard, document, documents, events, explain, exposition, forget, health, labels,
+    prototype,
 };
-use super::{snapshot, stats, verdicts};
+use super::{snapshot, stats, texts, verdicts};
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use axum::routing::get;
 use metrics::counter;
 use std::sync::Arc;
 use utoipa::OpenApi;
@@ -32,6 +34,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(document::document))
         .routes(routes!(prototype::prototype))
         .routes(routes!(explain::explain))
+        .routes(routes!(texts::text))
         .routes(routes!(clusters::clusters))
         .routes(routes!(clusters::cluster))
         .routes(routes!(check::check))
@@ -44,6 +47,9 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
 pub(super) fn router(app: Arc<App>) -> Router {
     let (router, _) = routes().split_for_parts();
     router
+        // For people, not for programs.
+        .route("/", get(dashboard::index))
+        .route("/dashboard/{*name}", get(dashboard::file))
         .fallback(unknown)
         .method_not_allowed_fallback(other_method)
         .layer(from_fn_with_state(app.clone(), gate))
@@ -80,7 +86,6 @@ async fn unknown() -> Problem {
 }
 
 async fn other_method() -> Problem {
-    let detail =
-        "documents are sent with POST, and everything else is asked for with GET; /openapi.json says what there is";
+    let detail = "what is there takes another method; /openapi.json says which";
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", detail)
 }

@@ -8,7 +8,7 @@ use super::query::Query;
 use crate::bus::{BusError, Partition};
 use crate::pipeline::directory::{Counts, Standing};
 use crate::pipeline::run::snapshots::Snapshots;
-use crate::store::Census;
+use crate::store::{Census, Plan};
 use axum::Json;
 use axum::extract::{RawQuery, State};
 use serde::Serialize;
@@ -136,7 +136,7 @@ fn stats_of(app: &App, lag: Option<Lag>) -> Stats {
         snapshot: snapshot(app),
         memory: Memory {
             resident_bytes: resident_bytes(),
-            store_bytes: settings.store.memory,
+            store_bytes: Plan::of(settings).total(),
             tables: sizes.unwrap_or_default().into_iter().collect(),
         },
         tables,

@@ -10,6 +10,7 @@ pub mod lexicon;
 pub mod line;
 pub mod progress;
 pub mod register;
+pub mod rehearsal;
 pub mod run;
 pub mod scan;
 pub mod sign;

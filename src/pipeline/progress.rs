@@ -63,6 +63,20 @@ impl Progress {
         self.bar.set_message(what.to_owned());
     }
 
+    /// Of the entries of a journal, `n_done` of `n_all` are done, and `n_documents` with them.
+    pub fn show_entries(&self, n_done: u64, n_all: u64, n_documents: u64) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        if n_done <= 1 {
+            self.bar.set_style(style(ENTRIES));
+        }
+        self.bar.set_length(n_all);
+        self.bar.set_position(n_done);
+        let rate = n_documents as f64 / self.seconds().max(1e-3);
+        self.bar.set_message(format!("{n_documents} documents, {rate:.0}/s"));
+    }
+
     /// Writes a line to stderr without tearing the bar.
     pub fn say(&self, line: std::fmt::Arguments<'_>) {
         // If stderr cannot be written there is nowhere left to say so.
@@ -80,6 +94,7 @@ impl Progress {
     }
 }
 
+const ENTRIES: &str = "{wide_bar} {percent:>3} %  {msg}  {eta} left";
 const HALF: &str = "{wide_bar} {percent:>3} %  {pos}/{len} documents {msg}  {eta} left";
 
 fn style(template: &str) -> ProgressStyle {
@@ -94,9 +109,12 @@ mod tests {
 
     #[test]
     fn templates_are_well_formed_and_a_hidden_bar_costs_nothing() {
-        for template in
-            ["{wide_bar} {percent:>3} %  {bytes}/{total_bytes}  {msg}  {eta} left", "{spinner} {bytes}  {msg}", HALF]
-        {
+        for template in [
+            "{wide_bar} {percent:>3} %  {bytes}/{total_bytes}  {msg}  {eta} left",
+            "{spinner} {bytes}  {msg}",
+            HALF,
+            ENTRIES,
+        ] {
             style(template);
         }
         let progress = Progress::new(&[], &corpus::Options::default(), false);

@@ -5,12 +5,11 @@ use super::sign::in_order;
 use super::{Steps, lexicon};
 use crate::config::{Problems, Settings};
 use crate::corpus::{self, Entry, Tally, Trouble};
-use crate::document::{Format, Kind, Record};
+use crate::document::{Format, Kind, Record, identity};
 use crate::signature::Signer;
 use crate::signature::imatch::Lexicons;
 use crate::signature::keyed::Keys;
-use crate::store::Arrival;
-use crate::store::Spelled;
+use crate::store::{Arrival, ExcerptRule, Spelled};
 use crate::text::words;
 use crate::verdict::event::{ClusterEvent, Source, Verdict};
 use crate::verdict::judge::rejected;
@@ -21,6 +20,7 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What has become of an entry on its way to the fold.
+#[derive(Clone)]
 pub enum Signed {
     /// It is signed.
     Arrival(Box<Arrival>, usize),
@@ -43,14 +43,22 @@ impl Signed {
 pub struct Arriver {
     steps: Steps,
     word_key: u64,
+    id_key: u64,
     spelled_one_in: u64,
+    excerpt_rule: ExcerptRule,
 }
 
 impl Arriver {
     /// By `settings`, with the lexicons that they name.
     pub fn new(settings: &Settings, lexicons: Arc<Lexicons>) -> Self {
-        let word_key = Keys::derive(settings.secret.reveal()).word;
-        Self { steps: Steps::new(settings, lexicons), word_key, spelled_one_in: settings.store.spelled_one_in }
+        let Keys { word: word_key, id: id_key, .. } = Keys::derive(settings.secret.reveal());
+        Self {
+            steps: Steps::new(settings, lexicons),
+            word_key,
+            id_key,
+            spelled_one_in: settings.store.spelled_one_in,
+            excerpt_rule: ExcerptRule::of(settings),
+        }
     }
 
     /// Signs an entry.
@@ -62,7 +70,9 @@ impl Arriver {
                 return match trouble.cause.rejection() {
                     Some(rejection) => {
                         let source = source(&trouble.place);
-                        let verdict = rejected(trouble.place, None, None, source, rejection.reason());
+                        // Nobody knows what it is; a digest is called a page's.
+                        let id = identity::bounded(Kind::Page, &trouble.place, self.id_key);
+                        let verdict = rejected(id, None, None, source, rejection.reason());
                         Signed::Rejected(Box::new(verdict), report)
                     }
                     None => Signed::Unread(report),
@@ -80,6 +90,7 @@ impl Arriver {
                     Format::Page | Format::PageEnvelope => Kind::Page,
                     Format::Mail | Format::MailEnvelope => Kind::Email,
                 };
+                let id = identity::bounded(kind, &id, self.id_key);
                 let verdict = rejected(id, Some(kind), carrier.url.clone(), source(&place), rejection.reason());
                 Signed::Rejected(Box::new(verdict), report)
             }
@@ -91,6 +102,7 @@ impl Arriver {
         let signed = self.steps.sign(record)?;
         let mut arrival = Arrival::new(source, signed.document, signed.text, signed.signatures);
         arrival.time_ms = record.carrier.time.as_deref().and_then(milliseconds);
+        arrival.excerpt = self.excerpt_rule.kept(signed.document.kind, &signed.document.text).to_owned();
         if self.spelled_one_in > 0 && xxh3_64(arrival.id.as_bytes()).is_multiple_of(self.spelled_one_in) {
             let mut spelled = Spelled::default();
             for piece in lexicon::core_pieces(signed.document, signed.text) {
@@ -217,4 +229,25 @@ pub fn judge(
     .expect("nothing is written that could fail");
     filter.settle_revisions(take);
     Ok((verdicts, clusters))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Carrier;
+
+    #[test]
+    fn rejected_documents_have_short_ids() {
+        let settings = Settings::default();
+        let mut arriver = Arriver::new(&settings, lexicon::load(&settings).unwrap());
+        let carrier = Carrier { id: Some("i".repeat(3000)), ..Carrier::default() };
+        let record = Record { format: Format::PageEnvelope, body: b"{".to_vec(), carrier };
+        let place = "p".repeat(3000);
+        let trouble = Trouble { place: place.clone(), cause: crate::document::Rejection::NotAMail.into() };
+        for (entry, kind) in [(Ok(Entry { place, record }), Some(Kind::Page)), (Err(trouble), None)] {
+            let Signed::Rejected(verdict, _) = arriver.sign(entry) else { panic!("it cannot be read") };
+            assert!(verdict.id.starts_with("p-") && verdict.id.len() == 2 + 32, "{}", verdict.id);
+            assert_eq!(verdict.kind, kind);
+        }
+    }
 }

@@ -58,7 +58,7 @@ pub struct Wanted {
     pub cluster: Option<String>,
     /// With this label.
     pub label: Option<String>,
-    /// With this in the id or the URL, whatever the case of ASCII letters.
+    /// With this in the id, the URL or the domain, whatever the case of ASCII letters.
     pub text: Option<String>,
 }
 
@@ -102,9 +102,10 @@ impl Wanted {
             })
             && cluster.as_ref().is_none_or(|cluster| verdict.cluster.as_ref() == Some(cluster))
             && label.as_ref().is_none_or(|label| verdict.labels.iter().any(|carried| carried.label == *label))
-            && text
-                .as_ref()
-                .is_none_or(|text| holds(&verdict.id, text) || verdict.url.as_ref().is_some_and(|url| holds(url, text)))
+            && text.as_ref().is_none_or(|text| {
+                let Verdict { id, url, domain, .. } = verdict;
+                [Some(id), url.as_ref(), domain.as_ref()].into_iter().flatten().any(|whole| holds(whole, text))
+            })
     }
 }
 
@@ -152,6 +153,8 @@ mod tests {
             (Wanted { label: Some("spa".into()), ..all_of.clone() }, vec![]),
             (Wanted { text: Some("M-ü".into()), ..all_of.clone() }, vec![]),
             (Wanted { text: Some("M-Ü".into()), ..all_of.clone() }, vec![1]),
+            (Wanted { text: Some("B.exam".into()), kind: Some(Kind::Email), ..all_of.clone() }, vec![1]),
+            (Wanted { text: Some("b.example.org".into()), ..all_of.clone() }, vec![]),
             (Wanted { text: Some(all[0].url.clone().unwrap().to_uppercase()), ..all_of }, vec![0]),
         ] {
             let record = |verdict: &Verdict| Record {

@@ -18,7 +18,7 @@ use serde::{Serialize, Serializer};
 /// Slots of a [`MinHash`].
 pub const SLOTS: usize = 128;
 
-/// The smallest hash in each of 128 bins of a set; empty bins filled from others, so that every slot counts.
+/// The smallest hash in each of 128 bins of a set; empty bins are filled in further rounds, so that every slot counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MinHash(Box<[u32; SLOTS]>);
 

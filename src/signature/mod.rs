@@ -100,7 +100,7 @@ pub struct View {
     pub minhash: Option<minhash::MinHash>,
 }
 
-/// A sentence of `sentences.chars_min` characters and more.
+/// A sentence of `text.sentence_chars_min` characters and more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LongSentence {
     /// The keyed hash of its units in order.

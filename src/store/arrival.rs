@@ -36,6 +36,8 @@ pub struct Arrival {
     pub places: Vec<Place>,
     /// Bytes of the visible text.
     pub n_text_bytes: u32,
+    /// Its beginning, as much as is kept for people.
+    pub excerpt: String,
     /// Whether most of the text is in a script without spaces.
     pub unspaced: bool,
     /// The distinct terms spelled out, of a share of the documents: what a lexicon is later made from.
@@ -69,6 +71,7 @@ impl Arrival {
             truncated: text.truncated || !document.reading.truncated.is_empty(),
             places: grams::places(&text.words, &text.sentences, &signatures.grams),
             n_text_bytes: document.text.len() as u32,
+            excerpt: String::new(),
             unspaced: text.is_unspaced(),
             spelled: None,
             signatures,

@@ -7,6 +7,7 @@
 //! # Invariants
 //! - What is written is read back, whatever was freed before. (`strings_come_back_as_written`)
 //! - A string takes [`Cells::cells_for`] its length, and gives them all back. (`freed_cells_are_used_again`)
+//! - What was freed has left no byte of the string. (`freed_cells_hold_nothing`)
 //! - Saved and loaded cells are equal and go on alike. (`strings_come_back_as_written`)
 //! - Damaged bytes are refused or give sound chains, never a panic or an endless walk. (`damage_never_panics`,
 //!   `unsound_chains_are_refused`)
@@ -142,8 +143,10 @@ impl Cells {
         let next = self.link(handle.0) & !FIRST;
         self.set_link(handle.0, next);
         let mut last = handle.0;
+        self.data_mut(last).fill(0);
         for _ in 1..n_cells {
             last = self.link(last);
+            self.data_mut(last).fill(0);
         }
         self.set_link(last, self.free);
         (self.free, self.n_chained) = (handle.0, self.n_chained + n_cells);
@@ -291,6 +294,16 @@ mod tests {
             handles.into_iter().for_each(|handle| cells.free(handle));
             assert_eq!(cells.n_free(), 10);
         }
+    }
+
+    #[test]
+    fn freed_cells_hold_nothing() {
+        let mut cells = Cells::new(9);
+        let [first, second] = [300, 500].map(|n_bytes| cells.write(&vec![0xAA; n_bytes]));
+        cells.free(first);
+        assert_eq!(cells.memory.bytes().iter().filter(|byte| **byte == 0xAA).count(), 500);
+        cells.free(second);
+        assert_eq!(cells.memory.bytes().iter().filter(|byte| **byte == 0xAA).count(), 0);
     }
 
     #[test]

@@ -9,12 +9,15 @@
 //! - A merged cluster keeps the older id and at most eight leaders. (`two_clusters_become_one_by_a_page_of_both`)
 //! - A cluster goes with its last leader. (`a_cluster_goes_with_its_last_leader`)
 
-use super::Damaged;
+mod leader;
+mod saving;
+
+pub(super) use leader::Leader;
+
 use super::cluster::{Cluster, ClusterState, Member, Merge, id, name};
 use super::look::{Look, Resemblance};
 use super::reference::{Ref, next};
 use super::rows::Rows;
-use super::watch::Table;
 use crate::config::TemplateSettings;
 use crate::verdict::event::ClusterEvent;
 use serde::{Deserialize, Serialize};
@@ -27,22 +30,6 @@ const NONE: u32 = u32::MAX;
 const GROWTH: f64 = 1.1;
 /// Longer ids are cut in the list of a cluster's leaders.
 const ID_BYTES_MAX: usize = 256;
-
-/// A page that others are compared with.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Leader {
-    generation: u16,
-    is_live: bool,
-    born: u64,
-    touched: u64,
-    touched_ms: i64,
-    pub(super) id_key: u64,
-    id: Box<str>,
-    look: Option<Look>,
-    cluster: u32,
-    /// Domain and what it links to: members already when the second page comes.
-    domain: u64,
-}
 
 /// Where a page has come to be.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -475,86 +462,7 @@ impl Clusters {
             self.clusters[number as usize].announced = Some((size, domains, kind));
         }
     }
-
-    /// What is small, as bytes: all but [`Clusters::tables`].
-    pub(super) fn save(&self) -> Result<Vec<u8>, postcard::Error> {
-        postcard::to_stdvec(&(
-            (self.leaders.len() as u32, self.clusters.len() as u32),
-            &self.free_leaders,
-            &self.order,
-            &self.free_clusters,
-            self.n_evicted,
-        ))
-    }
-
-    /// What is large.
-    pub(super) fn tables(&mut self) -> [&mut dyn Table; 2] {
-        [&mut self.leaders, &mut self.clusters]
-    }
-
-    /// Reads what [`Clusters::save`] has written; the tables are read next.
-    pub(super) fn load(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
-        type Saved = ((u32, u32), Vec<u32>, VecDeque<(u64, u32)>, Vec<u32>, u64);
-        let ((n_leaders, n_clusters), free_leaders, order, free_clusters, n_evicted): Saved =
-            postcard::from_bytes(bytes).map_err(|_| Damaged::of("the clusters cannot be read"))?;
-        // A cluster that lives has a leader of its own, and a dead one is used again before another is made.
-        let is_sound = n_leaders as usize <= self.n_leaders_max
-            && n_clusters as usize <= self.n_leaders_max
-            && free_leaders.iter().chain(order.iter().map(|(_, slot)| slot)).all(|&slot| slot < n_leaders)
-            && free_clusters.iter().all(|&number| number < n_clusters);
-        if !is_sound {
-            return Err(Damaged::of("the clusters contradict themselves"));
-        }
-        self.leaders.expect(n_leaders as usize);
-        self.clusters.expect(n_clusters as usize);
-        (self.free_leaders, self.order) = (free_leaders, order);
-        (self.free_clusters, self.n_evicted) = (free_clusters, n_evicted);
-        Ok(())
-    }
-
-    /// Looks whether the tables that were read agree with the rest.
-    pub(super) fn resume(&self) -> Result<(), Damaged> {
-        let (n_leaders, n_clusters) = (self.leaders.len() as u32, self.clusters.len() as u32);
-        let is_sound = self.leaders.are_complete()
-            && self.clusters.are_complete()
-            && self.leaders.iter().all(|leader| leader.cluster == NONE || leader.cluster < n_clusters)
-            && self.leaders.iter().all(|leader| leader.look.as_ref().is_none_or(Look::is_sound))
-            && self.clusters.iter().flat_map(|cluster| &cluster.leaders).all(|&slot| slot < n_leaders);
-        if is_sound { Ok(()) } else { Err(Damaged::of("the clusters contradict themselves")) }
-    }
-
-    /// Goes on with all of `from`, which has as many leaders; the settings stay ours.
-    pub(super) fn carry(&mut self, from: Self) {
-        *self = Self { settings: self.settings.clone(), ..from };
-    }
 }
-
-impl Default for Leader {
-    fn default() -> Self {
-        Self::empty()
-    }
-}
-
-impl Leader {
-    fn empty() -> Self {
-        Self {
-            generation: 0,
-            is_live: false,
-            born: 0,
-            touched: 0,
-            touched_ms: 0,
-            id_key: 0,
-            id: "".into(),
-            look: None,
-            cluster: NONE,
-            domain: 0,
-        }
-    }
-}
-
-/// Bytes of a leader with its look, its id, its entries in the order and its part of a cluster, for the plan.
-pub(super) const LEADER_BYTES: usize =
-    std::mem::size_of::<Leader>() + Look::HEAP_BYTES + 64 + 4 * 16 + std::mem::size_of::<Cluster>() / 2;
 
 #[cfg(test)]
 mod tests {

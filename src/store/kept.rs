@@ -10,6 +10,8 @@ pub struct Kept {
     pub proof_bytes: usize,
     /// Bytes of its names, and of where its grams stand.
     pub card_bytes: usize,
+    /// Bytes of the beginning of its text.
+    pub excerpt_bytes: usize,
     /// Winnowed grams that it has.
     pub n_grams: usize,
     /// Of these, how many it is kept of where they stand.
@@ -42,6 +44,7 @@ impl Store {
         Some(Kept {
             proof_bytes,
             card_bytes,
+            excerpt_bytes: prototypes.excerpt(of).map_or(0, |excerpt| excerpt.text.len()),
             n_grams: card.n_grams(),
             n_places: card.places().len(),
             sentence_chars: prototypes.sentence_chars(of)?,
@@ -81,8 +84,9 @@ mod tests {
         assert_eq!(store.group(group.further[0]).unwrap(), group, "whoever of them is asked for");
         let kept = store.kept(head).unwrap();
         assert!(kept.proof_bytes > 0 && kept.card_bytes > 0 && kept.age == 2, "{kept:?}");
+        assert_eq!((kept.excerpt_bytes, store.excerpt(head).unwrap().text), (9, "text of a".to_owned()));
         assert_eq!(store.group(store.known("x").unwrap().own.unwrap()).unwrap().size, 1);
         store.forget("a");
-        assert!(store.group(head).is_none() && store.kept(group.further[0]).is_none());
+        assert!(store.group(head).is_none() && store.kept(group.further[0]).is_none() && store.excerpt(head).is_none());
     }
 }

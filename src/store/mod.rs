@@ -21,6 +21,7 @@ mod cells;
 mod cluster;
 mod clusters;
 mod exact;
+mod excerpts;
 mod exhaustive;
 mod frequency;
 mod holders;
@@ -54,6 +55,7 @@ pub use card::{Card, Glance};
 pub use cells::{CELL_BYTES, CellEnds, Cells, Handle};
 pub use cluster::{ClusterState, Merge, name as cluster_name, number as cluster_number};
 pub use clusters::Styled;
+pub use excerpts::{Excerpt, ExcerptRule};
 pub use holders::{Held, Holders};
 pub use index::Index;
 pub use kept::{Group, Kept};
@@ -140,7 +142,7 @@ pub struct MirrorBytes {
 impl Store {
     /// An empty store.
     pub fn new(settings: &Settings) -> Self {
-        let plan = Plan::of(settings.store.memory, settings.revisions.queue_max);
+        let plan = Plan::of(settings);
         let pages = Pages::default();
         Self { settler: Settler::new(settings, &plan), weigher: Weigher::new(settings, &plan), plan, pages }
     }
@@ -202,7 +204,7 @@ impl Store {
 
     /// Whether so much is stored that its tables are used all over.
     pub(crate) fn is_worth_huge_pages(&self) -> bool {
-        Pages::are_due(self.settler.prototypes().n_slots(), self.plan.n_prototypes)
+        Pages::are_due(self.settler.prototypes().n_slots(), self.plan.memory)
     }
 
     /// Whether `of` lived when the document at `position` of this batch had been settled.
@@ -246,6 +248,11 @@ impl Store {
     /// What `of` says of itself.
     pub fn card(&self, of: Ref) -> Option<Card> {
         self.settler.prototypes().card(of)
+    }
+
+    /// The beginning of the text of `of`, if it lives and that is kept.
+    pub fn excerpt(&self, of: Ref) -> Option<Excerpt> {
+        self.settler.prototypes().excerpt(of)
     }
 
     /// The little of [`Store::card`] that is asked of many. `scratch` is reused.
@@ -354,7 +361,7 @@ impl Store {
 
     /// Goes on with all that `from` holds, whose plan and keys are ours; the settings stay ours.
     pub fn carry(&mut self, from: Self) {
-        assert_eq!(self.plan, from.plan, "tables of two sizes");
+        assert!(self.plan.divides_like(&from.plan), "tables of two sizes: {:?}, {:?}", self.plan, from.plan);
         self.settler.carry(from.settler);
         self.weigher.carry(from.weigher);
         self.pages = from.pages;
@@ -419,6 +426,7 @@ pub(crate) mod tests {
             signatures: signatures(kind, terms),
             places: Vec::new(),
             n_text_bytes: 100,
+            excerpt: format!("text of {id}"),
             unspaced: false,
             spelled: None,
         }

@@ -1,52 +1,40 @@
-//! Tables move to huge pages, a little after each batch, once the store is worth it.
+//! Tables move to huge pages, one after each batch, once the store is worth it.
 //!
-//! A scan of a few hundred documents touches few pages of its tables; with huge ones all of `store.memory` would be resident after a
-//! few dozen. From a small share of the store on nearly every page is touched anyway: then tables are moved, in steps that the stream
-//! does not notice. (`cargo bench --bench snapshot`)
+//! A document touches some two hundred places all over the tables. A scan of a few documents needs little of them; with huge pages
+//! all of `store.memory` would be resident after a few dozen. But small pages have to be got one by one, most of them twice (first
+//! read, then written), and each costs more than signing a word: beyond some hundred documents that is more than all huge
+//! ones cost. Then tables are moved, while there is still little to move.
 
 use super::watch::Table;
 
-/// From this share of the documents that the store has room for on: one in so many.
-const SHARE: usize = 64;
+/// One document for so many bytes of the store makes it worth it.
+const BYTES_EACH: usize = 8 << 20;
 
 /// How far the tables have moved.
 #[derive(Default)]
 pub(super) struct Pages {
-    /// The table and the place in it where to go on; `None` before the first.
-    next: Option<(usize, usize)>,
-    is_over: bool,
+    n_moved: usize,
+    are_over: bool,
 }
 
 impl Pages {
-    /// Whether a store of `n_documents`, with room for `n_max`, is worth it.
-    pub(super) fn are_due(n_documents: usize, n_max: usize) -> bool {
-        n_documents >= n_max.div_ceil(SHARE)
+    /// Whether a store of `n_documents` in `n_bytes` is worth it.
+    pub(super) fn are_due(n_documents: usize, n_bytes: usize) -> bool {
+        n_documents >= n_bytes.div_ceil(BYTES_EACH)
     }
 
-    /// Moves a little of the tables.
+    /// Moves a table.
     pub(super) fn step<'a>(&mut self, mut tables: impl Iterator<Item = &'a mut dyn Table>) {
-        if self.is_over {
-            return;
+        match tables.nth(self.n_moved) {
+            Some(table) => table.move_to_huge_pages(),
+            None => self.are_over = true,
         }
-        let Some((number, start)) = self.next else {
-            tables.for_each(|table| table.prefer_huge_pages());
-            self.next = Some((0, 0));
-            return;
-        };
-        let mut next = tables.nth(number).map(|table| (number, table.moved_to_huge_pages(start)));
-        // Small tables have nothing to move.
-        while let Some((number, None)) = next {
-            next = tables.next().map(|table| (number + 1, table.moved_to_huge_pages(0)));
-        }
-        match next {
-            Some((number, Some(start))) => self.next = Some((number, start)),
-            _ => self.is_over = true,
-        }
+        self.n_moved += 1;
     }
 
     /// Whether there is nothing more to move.
     pub(super) fn are_over(&self) -> bool {
-        self.is_over
+        self.are_over
     }
 }
 
@@ -67,9 +55,9 @@ mod tests {
         while !pages.are_over() {
             pages.step(tables.iter_mut().map(|table| table as &mut dyn Table));
             n_steps += 1;
-            assert!(n_steps < 100);
+            assert!(n_steps <= 5);
         }
         assert!(tables == before);
-        assert!(Pages::are_due(1, 1) && Pages::are_due(2, 65) && !Pages::are_due(1, 65));
+        assert!(Pages::are_due(1, 1) && Pages::are_due(2, 9 << 20) && !Pages::are_due(1, 9 << 20));
     }
 }

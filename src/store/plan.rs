@@ -1,14 +1,17 @@
 //! How `store.memory` is divided among the tables.
 //!
 //! Every table gets what an average page needs of it, times the number of pages that then fit. A stream of short mails fills
-//! the slots first and a stream of long pages the cells; either way the oldest group gives way.
+//! the slots first and a stream of long pages the cells; either way the oldest group gives way. The beginnings of texts decide nothing, and
+//! come beside the figure: whatever is kept of them, the figure is divided alike.
 //!
 //! # Invariants
-//! - All tables together are no more than the figure. (`a_plan_keeps_to_its_figure`)
+//! - All tables that decide are together no more than the figure. (`a_plan_keeps_to_its_figure`)
 
+use super::excerpts::ExcerptRule;
 use super::prototypes::{OWNER_BYTES, SLOT_BYTES};
 use super::reference::SLOTS_MAX;
 use super::{clusters, seen};
+use crate::config::Settings;
 use serde::Serialize;
 
 /// Bytes of an entry of an index, of a posting with its part of the line.
@@ -85,11 +88,20 @@ pub struct Plan {
     pub words: usize,
     /// What judge remembers for revisions, and its queue.
     pub standings: usize,
+    /// Beginnings of texts, beside the figure.
+    pub excerpts: usize,
+    #[serde(skip)]
+    pub(super) excerpt_rule: ExcerptRule,
 }
 
 impl Plan {
-    /// The plan for so much memory and a queue of `n_revisions`.
-    pub fn of(memory: usize, n_revisions: usize) -> Self {
+    /// The plan of these settings.
+    pub fn of(settings: &Settings) -> Self {
+        Self::divided(settings.store.memory, settings.revisions.queue_max).keeping(ExcerptRule::of(settings))
+    }
+
+    /// The plan for so much memory and a queue of `n_revisions`, with nothing kept of texts.
+    pub fn divided(memory: usize, n_revisions: usize) -> Self {
         use average as a;
         let index = |keys: f64| keys * ENTRY / FILL;
         let postings = |keys: f64| keys * POSTING / FILL;
@@ -150,17 +162,28 @@ impl Plan {
             sentence_counts: counts,
             words,
             standings: standings + queue,
+            excerpts: 0,
+            excerpt_rule: ExcerptRule::NONE,
         }
+    }
+
+    fn keeping(self, excerpt_rule: ExcerptRule) -> Self {
+        Self { excerpts: self.n_prototypes * excerpt_rule.row_bytes(), excerpt_rule, ..self }
+    }
+
+    /// Whether the tables that decide have the same sizes.
+    pub(super) fn divides_like(&self, other: &Self) -> bool {
+        Self { excerpts: other.excerpts, excerpt_rule: other.excerpt_rule, ..*self } == *other
     }
 
     /// A plan by which `n_documents` of `n_cells` cells are all kept; what only suggests is not needed then.
     pub(super) fn of_all(n_documents: usize, n_cells: usize) -> Self {
-        let least = Self::of(Self::MEMORY_MIN, 0);
+        let least = Self::divided(Self::MEMORY_MIN, 0);
         // One more than can come: nothing is ever full.
         Self { n_prototypes: n_documents + 1, n_leaders: n_documents + 1, n_cells: n_cells + 1, ..least }
     }
 
-    /// The tables by name.
+    /// The tables of the figure by name.
     pub fn tables(&self) -> [(&'static str, usize); 14] {
         [
             ("prototypes", self.prototypes),
@@ -178,6 +201,21 @@ impl Plan {
             ("word counts", self.words),
             ("standings and revisions", self.standings),
         ]
+    }
+
+    /// The table beside the figure.
+    pub fn beside(&self) -> (&'static str, usize) {
+        ("excerpts", self.excerpts)
+    }
+
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        self.tables().into_iter().chain([self.beside()])
+    }
+
+    /// Bytes of all tables.
+    pub fn total(&self) -> usize {
+        self.memory + self.excerpts
     }
 
     /// Grams whose places are kept: half of the cells hold them all, however far they are apart.
@@ -204,12 +242,17 @@ mod tests {
     #[test]
     fn a_plan_keeps_to_its_figure() {
         for memory in [Plan::MEMORY_MIN, 100 << 20, 1 << 30, 64 << 30] {
-            let plan = Plan::of(memory, 1000);
+            let mut settings = Settings::default();
+            (settings.store.memory, settings.revisions.queue_max) = (memory, 1000);
+            let plan = Plan::of(&settings);
             let total: usize = plan.tables().iter().map(|(_, bytes)| bytes).sum();
             assert!(
                 total <= memory && (total as f64 > 0.99 * memory as f64 || plan.n_prototypes == SLOTS_MAX),
                 "{plan:?}"
             );
+            assert_eq!((plan.excerpts, plan.total()), (256 * plan.n_prototypes, memory + plan.excerpts));
+            settings.texts.excerpt_bytes = 0;
+            assert!(Plan::of(&settings).divides_like(&plan) && Plan::of(&settings).excerpts == 0);
         }
     }
 }

@@ -12,86 +12,27 @@
 //! - A group dies whole, with its head. (`a_group_dies_with_its_head`)
 //! - Nobody holds more than a share, and nobody else pays for it. (`a_flood_pushes_out_its_own`)
 //! - The order of giving way is that of the last member. (`the_longest_without_a_member_gives_way`)
+//! - What goes takes the beginning of its text with it, and leaves no byte of its names. (`what_goes_leaves_no_byte`)
 
 mod doomed;
+mod prototype;
+mod saving;
 
 pub(super) use doomed::Doomed;
+pub use prototype::Server;
+pub(super) use prototype::{FURTHER_MAX, Newcomer, Prototype, SLOT_BYTES};
 
-use super::Damaged;
 use super::card::{Card, Glance};
-use super::cells::{CellEnds, Cells, Handle};
-use super::order::{Ends, Link, push, remove};
+use super::cells::{Cells, Handle};
+use super::excerpts::{Excerpt, ExcerptRule, Excerpts};
+use super::order::{Ends, push, remove};
 use super::prefetch::prefetch;
 use super::proof::Proof;
 use super::reference::{NONE, Ref, next};
 use super::rows::Rows;
 use super::spread::Spread;
-use super::watch::Table;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-
-/// Further prototypes of a group.
-pub(super) const FURTHER_MAX: usize = 3;
-
-/// Who a document belongs to: hashes of its registered domain and address, 0 where unknown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Server {
-    /// Of the registered domain.
-    pub domain: u64,
-    /// Of the address.
-    pub ip: u64,
-}
-
-impl Server {
-    /// Whether the two are one: by domain or by address. A document without either is its own server.
-    pub fn is(self, other: Self) -> bool {
-        self.domain != 0 && self.domain == other.domain || self.ip != 0 && self.ip == other.ip
-    }
-}
-
-/// The fixed part of a stored document.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Prototype {
-    generation: u16,
-    is_live: bool,
-    /// The position of the document that it is.
-    pub(super) born: u64,
-    /// The key of its id.
-    pub(super) id_key: u64,
-    pub(super) server: Server,
-    /// The slot of its group's head, which may be its own.
-    pub(super) head: u32,
-    further: [u32; FURTHER_MAX],
-    /// Documents of the group so far.
-    pub(super) size: u32,
-    /// Registered domains of the group so far.
-    pub(super) domains: Spread<32>,
-    /// The length of its long content sentences.
-    pub(super) sentence_chars: u32,
-    /// The clock at the last member.
-    seen_ms: i64,
-    owner: u64,
-    order: Link,
-    owner_order: Link,
-    blob: Option<Handle>,
-    n_proof: u32,
-    /// The longest member, where the preferred copy is that one.
-    pub(super) longest_words: u32,
-    longest: Option<Handle>,
-}
-
-/// What a new record is made from.
-pub(super) struct Newcomer<'a> {
-    pub(super) position: u64,
-    pub(super) now_ms: i64,
-    pub(super) id_key: u64,
-    pub(super) server: Server,
-    pub(super) owner: u64,
-    pub(super) sentence_chars: u32,
-    pub(super) n_words: u32,
-    pub(super) proof: &'a Proof,
-    pub(super) card: &'a Card,
-}
 
 /// Who died in this batch.
 struct Buried {
@@ -120,6 +61,8 @@ pub(super) struct Prototypes {
     n_slots_max: usize,
     per_owner_max: u32,
     cells: Cells,
+    excerpts: Excerpts,
+    excerpt_rule: ExcerptRule,
     order: Ends,
     owners: HashMap<u64, Ends>,
     buried: HashMap<Ref, Buried>,
@@ -134,11 +77,19 @@ impl Prototypes {
             n_slots_max: n_slots,
             per_owner_max: per_owner_max(n_slots, share_max),
             cells: Cells::new(n_cells),
+            excerpts: Excerpts::new(n_slots, ExcerptRule::NONE),
+            excerpt_rule: ExcerptRule::NONE,
             order: Ends::default(),
             owners: HashMap::new(),
             buried: HashMap::new(),
             departures: Departures::default(),
         }
+    }
+
+    /// The same, which keeps what `rule` says of texts.
+    pub(super) fn keeping(mut self, rule: ExcerptRule) -> Self {
+        (self.excerpts, self.excerpt_rule) = (self.excerpts.under(rule), rule);
+        self
     }
 
     /// The record of `of`, if it lives.
@@ -232,6 +183,11 @@ impl Prototypes {
             }
         }
         Some(())
+    }
+
+    /// The beginning of its text, if it lives and that is kept.
+    pub(super) fn excerpt(&self, of: Ref) -> Option<Excerpt> {
+        self.get(of).and_then(|_| self.excerpts.get(of.slot))
     }
 
     /// The further prototypes of the group of `head`, the oldest first.
@@ -346,6 +302,11 @@ impl Prototypes {
         deaths
     }
 
+    /// All live records of the id with this key.
+    pub(super) fn live_of(&self, id_key: u64) -> impl Iterator<Item = Ref> {
+        self.live().filter(move |of| self.get(*of).is_some_and(|prototype| prototype.id_key == id_key))
+    }
+
     /// All that live.
     pub(super) fn live(&self) -> impl Iterator<Item = Ref> {
         let live = self.slots.iter().zip(0_u32..).filter(|(prototype, _)| prototype.is_live);
@@ -378,7 +339,7 @@ impl Prototypes {
 
     fn has_room(&self, newcomer: &Newcomer<'_>) -> bool {
         let mut bytes = Vec::new();
-        blob(newcomer, &mut bytes);
+        newcomer.blob(&mut bytes);
         (!self.free.is_empty() || self.slots.len() < self.n_slots_max)
             && self.cells.n_free() >= Cells::cells_for(bytes.len())
     }
@@ -386,7 +347,7 @@ impl Prototypes {
     /// Fills a slot, after making room; in no list yet.
     fn put(&mut self, newcomer: &Newcomer<'_>) -> u32 {
         let mut bytes = Vec::new();
-        let n_proof = blob(newcomer, &mut bytes);
+        let n_proof = newcomer.blob(&mut bytes);
         let n_cells = Cells::cells_for(bytes.len());
         assert!(n_cells <= self.cells.n_cells(), "a record of {} bytes in {} cells", bytes.len(), self.cells.n_cells());
         while self.cells.n_free() < n_cells || self.free.is_empty() && self.slots.len() >= self.n_slots_max {
@@ -418,6 +379,8 @@ impl Prototypes {
             longest_words: newcomer.n_words,
             ..Prototype::empty()
         };
+        let (beginning, n_text_bytes) = newcomer.excerpt;
+        self.excerpts.put(slot, newcomer.card.kind, beginning, n_text_bytes);
         slot
     }
 
@@ -446,6 +409,7 @@ impl Prototypes {
         for handle in [prototype.blob.take(), prototype.longest.take()].into_iter().flatten() {
             self.cells.free(handle);
         }
+        self.excerpts.clear(slot);
         self.free.push(slot);
     }
 
@@ -471,72 +435,6 @@ impl Prototypes {
             }
         }
     }
-
-    /// What is small, as bytes: all but [`Prototypes::tables`].
-    pub(super) fn save(&self) -> Result<Vec<u8>, postcard::Error> {
-        let mut owners: Vec<(u64, Ends)> = self.owners.iter().map(|(owner, ends)| (*owner, *ends)).collect();
-        owners.sort_unstable_by_key(|(owner, _)| *owner);
-        postcard::to_stdvec(&(
-            self.slots.len() as u32,
-            &self.free,
-            &self.order,
-            owners,
-            &self.departures,
-            self.cells.ends(),
-        ))
-    }
-
-    /// What is large.
-    pub(super) fn tables(&mut self) -> [&mut dyn Table; 2] {
-        [&mut self.slots, self.cells.table()]
-    }
-
-    /// Reads what [`Prototypes::save`] has written; the tables are read next.
-    pub(super) fn load(&mut self, bytes: &[u8]) -> Result<CellEnds, Damaged> {
-        type Saved = (u32, Vec<u32>, Ends, Vec<(u64, Ends)>, Departures, CellEnds);
-        let (n, free, order, owners, departures, cells): Saved =
-            postcard::from_bytes(bytes).map_err(|_| Damaged::of("the prototypes cannot be read"))?;
-        let are_ends = |ends: &Ends| is_slot(ends.oldest, n) && is_slot(ends.newest, n);
-        let is_sound = n as usize <= self.n_slots_max
-            && free.iter().all(|&slot| slot < n)
-            && are_ends(&order)
-            && owners.iter().all(|(_, ends)| are_ends(ends));
-        if !is_sound {
-            return Err(Damaged::of("the prototypes contradict themselves"));
-        }
-        self.slots.expect(n as usize);
-        (self.free, self.order, self.departures) = (free, order, departures);
-        self.owners = owners.into_iter().collect();
-        Ok(cells)
-    }
-
-    /// Looks whether the tables that were read agree with the rest.
-    pub(super) fn resume(&mut self, cells: CellEnds) -> Result<(), Damaged> {
-        let n = self.slots.len() as u32;
-        let is_link = |link: &Link| is_slot(link.older, n) && is_slot(link.newer, n);
-        let is_sound = self.slots.are_complete()
-            && self.slots.iter().all(|slot| {
-                is_slot(slot.head, n)
-                    && slot.further.iter().all(|&slot| is_slot(slot, n))
-                    && is_link(&slot.order)
-                    && is_link(&slot.owner_order)
-            });
-        if !is_sound {
-            return Err(Damaged::of("the prototypes contradict themselves"));
-        }
-        self.cells.resume(cells)?;
-        let mut handles = self.slots.iter().flat_map(|slot| [slot.blob, slot.longest]).flatten();
-        if handles.all(|handle| self.cells.holds(handle)) {
-            Ok(())
-        } else {
-            Err(Damaged::of("a prototype has no cells"))
-        }
-    }
-
-    /// Goes on with all of `from`, which has as many slots and cells; an owner's share stays ours.
-    pub(super) fn carry(&mut self, from: Self) {
-        *self = Self { per_owner_max: self.per_owner_max, ..from };
-    }
 }
 
 /// How many slots an owner may have.
@@ -544,72 +442,8 @@ fn per_owner_max(n_slots: usize, share_max: f64) -> u32 {
     ((n_slots as f64 * share_max) as u32).max(1)
 }
 
-fn is_slot(slot: u32, n: u32) -> bool {
-    slot == NONE || slot < n
-}
-
-impl Default for Prototype {
-    fn default() -> Self {
-        Self::empty()
-    }
-}
-
-impl Prototype {
-    fn empty() -> Self {
-        Self {
-            generation: 0,
-            is_live: false,
-            born: 0,
-            id_key: 0,
-            server: Server::default(),
-            head: NONE,
-            further: [NONE; FURTHER_MAX],
-            size: 0,
-            domains: Spread::default(),
-            sentence_chars: 0,
-            seen_ms: 0,
-            owner: 0,
-            order: Link::default(),
-            owner_order: Link::default(),
-            blob: None,
-            n_proof: 0,
-            longest_words: 0,
-            longest: None,
-        }
-    }
-
-    /// The size and the domains of its group with one more member.
-    fn with_member(&self, domain: u64) -> (u32, Spread<32>) {
-        let mut domains = self.domains;
-        if domain != 0 {
-            domains.add(domain);
-        }
-        (self.size.saturating_add(1), domains)
-    }
-
-    /// Whether a member of so many words is longer than all before it.
-    fn is_outgrown(&self, n_words: u32) -> bool {
-        n_words > self.longest_words
-    }
-
-    /// Whether the group can take a further prototype.
-    pub(super) fn n_further(&self) -> usize {
-        self.further.iter().filter(|&&slot| slot != NONE).count()
-    }
-}
-
-/// Bytes of the fixed part, for the plan.
-pub(super) const SLOT_BYTES: usize = std::mem::size_of::<Prototype>() + 4;
 /// Bytes of an owner in the map, for the plan: key, ends, control byte, and room to grow.
 pub(super) const OWNER_BYTES: usize = 2 * (8 + std::mem::size_of::<Ends>() + 1);
-
-/// Proof and card, one after the other. Returns the length of the proof.
-fn blob(newcomer: &Newcomer<'_>, bytes: &mut Vec<u8>) -> u32 {
-    newcomer.proof.write(bytes);
-    let n_proof = bytes.len() as u32;
-    newcomer.card.write(bytes);
-    n_proof
-}
 
 #[cfg(test)]
 mod tests {
@@ -641,6 +475,7 @@ mod tests {
             n_words: 40,
             proof: &made.proof,
             card: &made.card,
+            excerpt: ("a text of its own", 17),
         }
     }
 
@@ -712,14 +547,44 @@ mod tests {
     }
 
     #[test]
+    fn what_goes_leaves_no_byte() {
+        let mut settings = crate::config::Settings::default();
+        settings.texts.excerpt_bytes = 10;
+        let mut prototypes = Prototypes::new(4, 100, 1.0).keeping(ExcerptRule::of(&settings));
+        let first = insert(&mut prototypes, 1, 1);
+        let further = prototypes.insert_further(first, &newcomer(&made(2, 2, 40), 2)).unwrap();
+        let other = insert(&mut prototypes, 3, 3);
+        for of in [first, further, other] {
+            let kept = Excerpt { kind: Kind::Email, text: "a text of ".into(), n_bytes: 17 };
+            assert_eq!(prototypes.excerpt(of), Some(kept));
+        }
+        let times = |prototypes: &mut Prototypes, what: &str| {
+            let blocks = prototypes.tables().into_iter().flat_map(crate::store::snapshot::tests::written);
+            let bytes: Vec<u8> = blocks.flat_map(|(_, bytes)| bytes).collect();
+            bytes.windows(what.len()).filter(|window| *window == what.as_bytes()).count()
+        };
+        assert_eq!(
+            (times(&mut prototypes, "a text"), times(&mut prototypes, "document 1")),
+            (3, 2),
+            "in its id and its domain"
+        );
+        prototypes.replace(first, 4);
+        assert_eq!((prototypes.excerpt(first), prototypes.excerpt(further)), (None, None));
+        assert_eq!((times(&mut prototypes, "a text"), times(&mut prototypes, "document 1")), (1, 0));
+        assert_eq!((times(&mut prototypes, "document 2"), times(&mut prototypes, "document 3")), (0, 2));
+    }
+
+    #[test]
     fn saved_and_loaded_they_are_the_same() {
-        let mut prototypes = Prototypes::new(5, 40, 0.5);
+        let mut settings = crate::config::Settings::default();
+        settings.texts.excerpt_bytes = 10;
+        let mut prototypes = Prototypes::new(5, 40, 0.5).keeping(ExcerptRule::of(&settings));
         for number in 1..20 {
             let head = insert(&mut prototypes, number, number % 3 + 1);
             prototypes.insert_further(head, &newcomer(&made(100 + number, 9, 40), number));
         }
         let bytes = prototypes.save().unwrap();
-        let mut again = Prototypes::new(5, 40, 0.5);
+        let mut again = Prototypes::new(5, 40, 0.5).keeping(ExcerptRule::of(&settings));
         let cells = again.load(&bytes).unwrap();
         assert!(again.resume(cells).is_err(), "rows are missing");
         for (from, to) in prototypes.tables().into_iter().zip(again.tables()) {
@@ -728,6 +593,8 @@ mod tests {
         again.resume(cells).unwrap();
         assert_eq!(again.save().unwrap(), bytes);
         assert!(*again.slots == *prototypes.slots && again.cells == prototypes.cells);
+        let excerpts = |prototypes: &Prototypes| (0..5).map(|slot| prototypes.excerpts.get(slot)).collect::<Vec<_>>();
+        assert_eq!(excerpts(&again), excerpts(&prototypes));
         assert!(Prototypes::new(2, 40, 0.5).load(&bytes).is_err(), "there is no room for them");
     }
 }

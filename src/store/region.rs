@@ -140,8 +140,8 @@ impl Table for Region {
         self.memory.prefer_huge_pages();
     }
 
-    fn moved_to_huge_pages(&self, start: usize) -> Option<usize> {
-        self.memory.moved_to_huge_pages(start)
+    fn move_to_huge_pages(&mut self) {
+        self.memory.move_to_huge_pages();
     }
 }
 

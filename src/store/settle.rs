@@ -14,35 +14,30 @@
 
 mod forget;
 mod probe;
+mod saving;
+mod style;
+mod text;
 
-use super::card::Card;
 use super::cells::CellEnds;
-use super::cluster::Member;
-use super::clusters::{Clusters, Styled};
+use super::clusters::Clusters;
 use super::exhaustive::Exhaustive;
 use super::index::Index;
 use super::keys::{SettleKeys, id_key};
-use super::look::{Look, Resemblance};
 use super::plan::Plan;
-use super::proof::{Likeness, Proof};
-use super::prototypes::{Departures, Newcomer, Prototypes, Server};
+use super::proof::Proof;
+use super::prototypes::{Departures, Prototypes, Server};
 use super::reference::Ref;
 use super::seen::{self, Seen, Sighting};
-use super::settled::{Joined, Known, Settled};
-use super::watch::Table;
-use super::{Arrival, Damaged, MirrorBytes, exhaustive};
-use crate::config::{Canonical, MirrorSettings, Settings, StoreSettings};
+use super::settled::{Known, Settled};
+use super::{Arrival, MirrorBytes, exhaustive};
+use crate::config::{MirrorSettings, Settings, StoreSettings};
 use crate::document::Kind;
 use crate::signature::keyed::{Keys, mix};
-use crate::verdict::event::{ClusterEvent, Recrawl, Signal};
-use crate::verdict::url_similarity::{Denominator, UrlSimilarity};
+use crate::verdict::event::{ClusterEvent, Recrawl};
 use serde::{Deserialize, Serialize};
+use style::member;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-/// Entries of one key: variants of one campaign share some of their keys.
-const PER_TEXT_KEY_MAX: usize = 4;
-const PER_FRAME_KEY_MAX: usize = 6;
-const PER_STYLE_KEY_MAX: usize = 6;
 /// Grams of a document that are kept and weighed. Winnowed, these are about 50,000 words.
 pub(super) const GRAMS_MAX: usize = 8192;
 
@@ -114,7 +109,8 @@ impl Settler {
             template_candidates_max: settings.template.candidates_max,
             core_terms_min: settings.text.terms_min,
             link_key: Keys::derive(settings.secret.reveal()).link,
-            prototypes: Prototypes::new(plan.n_prototypes, plan.n_cells, settings.store.share_max),
+            prototypes: Prototypes::new(plan.n_prototypes, plan.n_cells, settings.store.share_max)
+                .keeping(plan.excerpt_rule),
             clusters: Clusters::new(plan.n_leaders, settings.template.clone()),
             digests: Index::new(plan.digests),
             imatch: Index::new(plan.imatch),
@@ -250,260 +246,6 @@ impl Settler {
         }
     }
 
-    /// Finds the group of a text, or begins one. Returns the reference that its id is remembered by.
-    fn settle_text(&mut self, arriving: &Arriving<'_>, settled: &mut Settled) -> Option<Ref> {
-        let &Arriving { arrival, now_ms, server, own, .. } = arriving;
-        let mut candidates = std::mem::take(&mut self.candidates);
-        let mut scratch = std::mem::take(&mut self.scratch);
-        if self.all.is_some() {
-            self.gather_all(arriving, settled, &mut candidates);
-        } else {
-            self.gather(arriving.keys, settled, &mut candidates, |of| self.prototypes.lives(of));
-        }
-        let nearest = self.nearest(arriving, settled, &mut candidates, &mut scratch);
-        (self.candidates, self.scratch) = (candidates, scratch);
-        let Some(nearest) = nearest else {
-            if let Some(own) = own {
-                // A further prototype whose group it was: it stays what it is.
-                settled.head = self.prototypes.head_of(own);
-                return Some(own);
-            }
-            let head = self.begin(arriving);
-            settled.head = Some(head);
-            settled.learns = true;
-            return Some(head);
-        };
-        let head = nearest.head;
-        self.prototypes.join(head, server.domain, now_ms, self.is_new(arriving, head));
-        let mut longest = None;
-        if self.mirror.canonical == Canonical::Longest {
-            self.prototypes.note_longest(head, arrival.signatures.n_words, &arrival.id);
-            longest = self.prototypes.longest(head);
-        }
-        settled.head = Some(head);
-        settled.joined = self.joined(arrival, &nearest, longest);
-        let n_prototypes = self.prototypes.get(head).map_or(0, |head| 1 + head.n_further());
-        let stands = self.stands(arriving, &nearest, n_prototypes);
-        let further = stands.then(|| self.stand(head, arriving)).flatten();
-        // Standing may have cost the group, in a store of one group.
-        settled.head = settled.head.filter(|head| self.prototypes.lives(*head));
-        Some(own.or(further).unwrap_or(head))
-    }
-
-    /// Whether a document that joins the group of `head` is not counted there yet.
-    fn is_new(&self, arriving: &Arriving<'_>, head: Ref) -> bool {
-        arriving.known.and_then(|of| self.prototypes.head_of(of)) != Some(head)
-    }
-
-    /// Whose copy `arrival` is; `longest` is the longest member of the group, where that matters.
-    fn joined(&self, arrival: &Arrival, nearest: &Nearest, longest: Option<String>) -> Option<Joined> {
-        let card = self.prototypes.card(nearest.head)?;
-        let url = match (arrival.url.as_deref(), card.url()) {
-            (Some(this), Some(that)) => Some(UrlSimilarity::of(this, that, Denominator::Simpson)),
-            _ => None,
-        };
-        let canonical = match self.mirror.canonical {
-            Canonical::FirstSeen => None,
-            Canonical::RelCanonical => card.canonical.clone(),
-            Canonical::Longest => longest,
-        };
-        let canonical = canonical.unwrap_or_else(|| card.id.clone());
-        let Likeness { score: likeness, view, .. } = nearest.to_head;
-        Some(Joined { card, likeness, view, signals: names(nearest.signals), canonical, url })
-    }
-
-    /// Whether it becomes a further prototype of a group of `n_prototypes`: what is not near to any stands for others like it.
-    fn stands(&self, arriving: &Arriving<'_>, nearest: &Nearest, n_prototypes: usize) -> bool {
-        arriving.own.is_none()
-            && nearest.score < self.mirror.prototype_below
-            && n_prototypes < self.mirror.prototypes_max
-    }
-
-    /// All prototypes that live and share a key, with the number of keys.
-    fn gather(
-        &self,
-        keys: &SettleKeys,
-        settled: &mut Settled,
-        candidates: &mut Vec<Candidate>,
-        lives: impl Fn(Ref) -> bool,
-    ) {
-        candidates.clear();
-        let families = [(DIGEST, &self.digests, &keys.digests), (IMATCH, &self.imatch, &keys.imatch)];
-        for (signal, index, keys) in families.into_iter().chain([(MINHASH, &self.minhash, &keys.minhash)]) {
-            for &key in keys {
-                index.find(key, |of| add(candidates, of, signal));
-            }
-        }
-        for candidate in &*candidates {
-            self.prototypes.prefetch_slot(candidate.of);
-        }
-        candidates.retain(|candidate| lives(candidate.of));
-        for candidate in &*candidates {
-            self.prototypes.prefetch(candidate.of);
-        }
-        let count = |signal: u8| candidates.iter().filter(|found| found.signals & signal != 0).count() as u32;
-        settled.n_common = (count(IMATCH), count(MINHASH));
-    }
-
-    /// All live prototypes that it is a copy of, without keys.
-    fn gather_all(&mut self, arriving: &Arriving<'_>, settled: &mut Settled, candidates: &mut Vec<Candidate>) {
-        let Some(all) = &mut self.all else { return };
-        let prototypes = &self.prototypes;
-        let found = all.find(&arriving.document(), &self.mirror, |of| prototypes.lives(of));
-        settled.n_common = found.n_common;
-        settled.likeness = found.likeness;
-        candidates.clear();
-        candidates.extend(found.copies.iter().map(|&(of, signals)| Candidate { of, n_keys: 1, signals }));
-    }
-
-    /// The nearest of the candidates by direct comparison.
-    fn nearest(
-        &self,
-        arriving: &Arriving<'_>,
-        settled: &mut Settled,
-        candidates: &mut [Candidate],
-        scratch: &mut Vec<u8>,
-    ) -> Option<Nearest> {
-        let prototypes = &self.prototypes;
-        let born = |of: Ref| prototypes.get(of).map_or(0, |prototype| prototype.born);
-        candidates.sort_unstable_by_key(|found| {
-            (std::cmp::Reverse((found.signals & DIGEST, found.n_keys)), born(found.of), found.of)
-        });
-        let all = &self.all;
-        let proof_of = |of: Ref, scratch: &mut Vec<u8>| match all {
-            Some(all) => all.proof(of).cloned(),
-            None => prototypes.proof(of, scratch),
-        };
-        let mut compared: Vec<(Ref, Likeness, u8)> = Vec::new();
-        let n_compared_max = if all.is_some() { usize::MAX } else { self.mirror.candidates_max };
-        for candidate in candidates.iter().take(n_compared_max) {
-            // Its own earlier self is no one to be compared with.
-            if prototypes.get(candidate.of).is_none_or(|prototype| prototype.id_key == arriving.keys.id) {
-                continue;
-            }
-            let likeness = proof_of(candidate.of, scratch).and_then(|proof| arriving.proof.likeness(&proof));
-            if let Some(likeness) = likeness {
-                settled.likeness = settled.likeness.max(likeness.score);
-                if self.mirror.is_copy(arriving.proof, likeness, arriving.arrival.unspaced) {
-                    compared.push((candidate.of, likeness, candidate.signals));
-                }
-            }
-        }
-        compared.sort_by(|(a, x, _), (b, y, _)| y.score.total_cmp(&x.score).then(born(*a).cmp(&born(*b))));
-        for (of, likeness, signals) in compared {
-            let Some(head) = prototypes.head_of(of) else { continue };
-            let is_own = prototypes.get(head).is_none_or(|prototype| prototype.id_key == arriving.keys.id);
-            let to_head = match of == head {
-                true => Some(likeness),
-                false => proof_of(head, scratch).and_then(|proof| arriving.proof.likeness(&proof)),
-            };
-            match to_head {
-                Some(to_head) if !is_own && to_head.score >= self.mirror.head_min => {
-                    return Some(Nearest { score: likeness.score, head, signals, to_head });
-                }
-                _ => {}
-            }
-        }
-        None
-    }
-
-    /// A new group.
-    fn begin(&mut self, arriving: &Arriving<'_>) -> Ref {
-        let card = Card::of(arriving.arrival, self.store.url_bytes_max, self.card_grams_max);
-        let head = self.prototypes.insert(&self.newcomer(arriving, &card));
-        self.learn(head, arriving);
-        head
-    }
-
-    /// A further prototype.
-    fn stand(&mut self, head: Ref, arriving: &Arriving<'_>) -> Option<Ref> {
-        let card = Card::of(arriving.arrival, self.store.url_bytes_max, 0);
-        let of = self.prototypes.insert_further(head, &self.newcomer(arriving, &card))?;
-        self.learn(of, arriving);
-        Some(of)
-    }
-
-    fn newcomer<'a>(&self, arriving: &'a Arriving<'_>, card: &'a Card) -> Newcomer<'a> {
-        let arrival = arriving.arrival;
-        let long = arrival.signatures.sentences.iter().filter(|sentence| sentence.core);
-        let mut long: Vec<(u64, u32)> = long.map(|sentence| (sentence.hash, sentence.n_chars)).collect();
-        long.sort_unstable();
-        long.dedup_by_key(|sentence| sentence.0);
-        Newcomer {
-            position: arriving.position,
-            now_ms: arriving.now_ms,
-            id_key: arriving.keys.id,
-            server: arriving.server,
-            owner: self.owner(arrival, arriving.server),
-            sentence_chars: long.iter().map(|sentence| sentence.1).sum(),
-            n_words: arrival.signatures.n_words,
-            proof: arriving.proof,
-            card,
-        }
-    }
-
-    fn learn(&mut self, of: Ref, arriving: &Arriving<'_>) {
-        if let Some(all) = &mut self.all {
-            return all.learn(of, &arriving.document());
-        }
-        let keys = arriving.keys;
-        let families =
-            [(&mut self.digests, &keys.digests), (&mut self.imatch, &keys.imatch), (&mut self.minhash, &keys.minhash)];
-        for (index, keys) in families {
-            for &key in keys {
-                index.insert(key, of, PER_TEXT_KEY_MAX, |of| self.prototypes.lives(of));
-            }
-        }
-    }
-
-    fn settle_look(&mut self, look: &Look, keys: &SettleKeys, member: Member<'_>) -> Styled {
-        if let Some(all) = &mut self.all {
-            let compared = all.leaders(member.kind, |of| self.clusters.resemblance(of, look));
-            let (styled, own) = self.clusters.settle(look, member, &compared);
-            all.learn_leader(own, member.kind);
-            return styled;
-        }
-        let mut looks = std::mem::take(&mut self.looks);
-        let compared = self.compared(look, keys, &mut looks, |of| self.clusters.get(of).is_some());
-        self.looks = looks;
-        let (styled, own) = self.clusters.settle(look, member, &compared);
-        if let Some(own) = own {
-            let families = [
-                (&mut self.frames, &keys.frames, PER_FRAME_KEY_MAX),
-                (&mut self.styles, &keys.styles, PER_STYLE_KEY_MAX),
-            ];
-            for (index, keys, per_key_max) in families {
-                for &key in keys {
-                    index.insert(key, own, per_key_max, |of| self.clusters.get(of).is_some());
-                }
-            }
-        }
-        styled
-    }
-
-    /// The leaders that live and share keys, those with the most compared. `looks` is reused.
-    fn compared(
-        &self,
-        look: &Look,
-        keys: &SettleKeys,
-        looks: &mut Vec<Candidate>,
-        lives: impl Fn(Ref) -> bool,
-    ) -> Vec<(Ref, Resemblance)> {
-        looks.clear();
-        for (index, keys) in [(&self.frames, &keys.frames), (&self.styles, &keys.styles)] {
-            for &key in keys {
-                index.find(key, |of| add(looks, of, 0));
-            }
-        }
-        looks.retain(|candidate| lives(candidate.of));
-        looks.sort_unstable_by_key(|found| (std::cmp::Reverse(found.n_keys), found.of));
-        looks
-            .iter()
-            .take(self.template_candidates_max)
-            .filter_map(|found| Some((found.of, self.clusters.resemblance(found.of, look)?)))
-            .collect()
-    }
-
     fn server(&self, arrival: &Arrival) -> Server {
         let domain = arrival.domain.as_ref().map_or(0, |domain| xxh3_64_with_seed(domain.as_bytes(), self.link_key));
         let ip = arrival.ip.map_or(0, |ip| xxh3_64(ip.to_string().as_bytes()));
@@ -577,61 +319,6 @@ impl Settler {
             minhash: self.minhash.entry_bytes(),
         }
     }
-
-    fn indexes_mut(&mut self) -> [&mut Index; 5] {
-        [&mut self.digests, &mut self.imatch, &mut self.minhash, &mut self.frames, &mut self.styles]
-    }
-
-    /// The parts of a saved store that are small: `with` is given their names and bytes.
-    pub(super) fn save(&self, mut with: impl FnMut(&'static str, Vec<u8>)) -> Result<(), postcard::Error> {
-        let indexes = [&self.digests, &self.imatch, &self.minhash, &self.frames, &self.styles];
-        with("settle", postcard::to_stdvec(&(self.clock, indexes.map(Index::n_pushed_out)))?);
-        with("prototypes", self.prototypes.save()?);
-        with("clusters", self.clusters.save()?);
-        Ok(())
-    }
-
-    /// The tables, in an order that stays.
-    pub(super) fn tables(&mut self) -> impl Iterator<Item = &mut dyn Table> {
-        let Self { prototypes, clusters, digests, imatch, minhash, frames, styles, seen, .. } = self;
-        let indexes = [digests, imatch, minhash, frames, styles].map(Index::table);
-        prototypes.tables().into_iter().chain(clusters.tables()).chain(indexes).chain([seen.table()])
-    }
-
-    /// Reads the part `name`, if it is one of these.
-    pub(super) fn load(&mut self, name: &str, bytes: &[u8]) -> Option<Result<(), Damaged>> {
-        Some(match name {
-            "settle" => match postcard::from_bytes::<(Clock, [u64; 5])>(bytes) {
-                Ok((clock, n_pushed_out)) => {
-                    self.clock = clock;
-                    self.indexes_mut().into_iter().zip(n_pushed_out).for_each(|(index, n)| index.set_pushed_out(n));
-                    Ok(())
-                }
-                Err(_) => Err(Damaged::of("the clock cannot be read")),
-            },
-            "prototypes" => self.prototypes.load(bytes).map(|cells| self.cell_ends = Some(cells)),
-            "clusters" => self.clusters.load(bytes),
-            _ => return None,
-        })
-    }
-
-    /// Looks whether the tables that were read agree with the rest.
-    pub(super) fn resume(&mut self) -> Result<(), Damaged> {
-        let cells = self.cell_ends.take().ok_or(Damaged::of("there are no prototypes"))?;
-        self.prototypes.resume(cells)?;
-        self.clusters.resume()
-    }
-
-    /// Goes on with all of `from`, whose tables have the sizes of ours; the settings stay ours.
-    pub(super) fn carry(&mut self, from: Self) {
-        self.prototypes.carry(from.prototypes);
-        self.clusters.carry(from.clusters);
-        (self.digests, self.imatch, self.minhash) = (from.digests, from.imatch, from.minhash);
-        (self.frames, self.styles, self.seen, self.clock) = (from.frames, from.styles, from.seen, from.clock);
-    }
-
-    /// The names of all parts.
-    pub(super) const PARTS: [&'static str; 3] = ["settle", "prototypes", "clusters"];
 }
 
 /// What is known of the id of a document.
@@ -652,34 +339,6 @@ impl Recognised {
     /// What its id is remembered by, if it is unchanged.
     fn known(&self) -> Option<Ref> {
         self.sighting.filter(|_| self.recrawl == Some(Recrawl::Unchanged)).and_then(|sighting| sighting.of)
-    }
-}
-
-/// The prototype that a document is nearest to.
-struct Nearest {
-    /// How near.
-    score: f64,
-    /// The head of its group.
-    head: Ref,
-    /// The keys that led there.
-    signals: u8,
-    to_head: Likeness,
-}
-
-/// What a document brings for its cluster beside its look.
-fn member<'a>(arrival: &'a Arrival, keys: &SettleKeys, settled: &Settled, now_ms: i64, is_known: bool) -> Member<'a> {
-    let url = settled.joined.as_ref().and_then(|joined| joined.url);
-    Member {
-        position: settled.position,
-        now_ms,
-        kind: arrival.signatures.kind,
-        id_key: keys.id,
-        id: &arrival.id,
-        domain: settled.server.domain,
-        link_domains: &arrival.signatures.link_domains,
-        is_copy: settled.joined.is_some(),
-        is_mirror: url.is_some_and(UrlSimilarity::is_similar),
-        is_known,
     }
 }
 
@@ -719,11 +378,6 @@ fn add(candidates: &mut Vec<Candidate>, of: Ref, signal: u8) {
         }
         None => candidates.push(Candidate { of, n_keys: 1, signals: signal }),
     }
-}
-
-fn names(signals: u8) -> Vec<Signal> {
-    let all = [(DIGEST, Signal::Digest), (IMATCH, Signal::Imatch), (MINHASH, Signal::Minhash)];
-    all.into_iter().filter(|(bit, _)| signals & bit != 0).map(|(_, signal)| signal).collect()
 }
 
 fn hours_ms(hours: u64) -> i64 {

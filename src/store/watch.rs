@@ -94,10 +94,8 @@ pub(crate) trait Table: Send {
     fn load(&mut self, block: Block, bytes: &[u8]) -> Result<(), super::Damaged>;
     /// Asks for huge pages for what is touched first from now on.
     fn prefer_huge_pages(&self) {}
-    /// Moves a few megabytes from `start` on to huge pages. Where to go on, if anywhere.
-    fn moved_to_huge_pages(&self, _start: usize) -> Option<usize> {
-        None
-    }
+    /// Moves what is there to huge pages.
+    fn move_to_huge_pages(&mut self) {}
 }
 
 #[cfg(test)]

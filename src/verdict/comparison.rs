@@ -56,12 +56,6 @@ impl Resemblance {
 pub struct Cosine(f64);
 
 impl Cosine {
-    /// From here on two texts count as near copies: with the core at 0.5 and more, no ham joined spam in 10,199 mails
-    /// and no near copy was missed.
-    pub const NEAR_COPY_MIN: f64 = 0.8;
-    /// What the core must have where another view makes a near copy: footers alone make mails of one list alike.
-    pub const CORE_MIN: f64 = 0.5;
-
     /// The value.
     pub fn get(self) -> f64 {
         self.0
@@ -102,6 +96,33 @@ pub struct Comparison {
     /// The passages themselves.
     #[serde(skip)]
     pub shared: Shared,
+    /// What the figures are held against.
+    #[serde(skip)]
+    pub thresholds: Thresholds,
+}
+
+/// The settings that decide what figures come to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Thresholds {
+    /// From this cosine on two texts count as near copies (`mirror.cosine_min`) ...
+    pub cosine_min: f64,
+    /// ... if their cores have this one (`mirror.core_cosine_min`).
+    pub core_cosine_min: f64,
+    /// Pages are of one template from this similarity of frames on (`template.frame_min`) ...
+    pub frame_min: f64,
+    /// ... or, without frames, from so many bins inside tags on (`template.bins_min`).
+    pub bins_min: usize,
+}
+
+impl Thresholds {
+    fn of(Settings { mirror, template, .. }: &Settings) -> Self {
+        Self {
+            cosine_min: mirror.cosine_min,
+            core_cosine_min: mirror.core_cosine_min,
+            frame_min: template.frame_min,
+            bins_min: template.bins_min as usize,
+        }
+    }
 }
 
 /// Which documents have too little text.
@@ -132,10 +153,10 @@ pub struct Views {
 }
 
 impl Views {
-    /// The names of those that match as near copies.
-    pub fn matching(&self) -> Vec<&'static str> {
+    /// The names of those whose cosine is `cosine_min` and more.
+    pub fn matching(&self, cosine_min: f64) -> Vec<&'static str> {
         let views = [("shown", &self.shown), ("core", &self.core), ("full", &self.full)];
-        views.into_iter().filter(|(_, view)| view.cosine.0 >= Cosine::NEAR_COPY_MIN).map(|(name, _)| name).collect()
+        views.into_iter().filter(|(_, view)| view.cosine.0 >= cosine_min).map(|(name, _)| name).collect()
     }
 }
 
@@ -226,15 +247,7 @@ pub struct FrameAgreement {
     pub stylesheets_agree: bool,
 }
 
-impl FrameAgreement {
-    /// From here on pages are of one template, unless their stylesheets disagree (precision 0.9998 on 18,599 pages).
-    pub const SIMILARITY_MIN: f64 = 0.65;
-}
-
 impl Comparison {
-    /// Bins inside tags that make one style (precision 0.992 on the same pages).
-    pub const TAG_BINS_MIN: usize = 20;
-
     /// Compares two documents that were read, cut and signed under `settings`.
     pub fn of(this: Side<'_>, that: Side<'_>, settings: &Settings) -> Self {
         let keys = Keys::derive(settings.secret.reveal());
@@ -273,20 +286,22 @@ impl Comparison {
             this_in_that: share(shared.this_covered, this.text),
             that_in_this: share(shared.that_covered, that.text),
             shared,
+            thresholds: Thresholds::of(settings),
         }
     }
 
     /// Whether the texts are near copies, by their words or by their sentences.
     pub fn is_near_copy(&self) -> bool {
-        let by_words = !self.views.matching().is_empty() && self.views.core.cosine.0 >= Cosine::CORE_MIN;
+        let Thresholds { cosine_min, core_cosine_min, .. } = self.thresholds;
+        let by_words = !self.views.matching(cosine_min).is_empty() && self.views.core.cosine.0 >= core_cosine_min;
         !self.insufficient.any() && (by_words || self.class == Some(Class::Identical))
     }
 
     /// Whether the pages are of one template.
     pub fn is_same_template(&self) -> bool {
         match (&self.frame, &self.style.tag_noise) {
-            (Some(frame), _) if frame.similarity.0 >= FrameAgreement::SIMILARITY_MIN => frame.stylesheets_agree,
-            (None, Some(noise)) => noise.bins_matching.is_some_and(|bins| bins >= Self::TAG_BINS_MIN),
+            (Some(frame), _) if frame.similarity.0 >= self.thresholds.frame_min => frame.stylesheets_agree,
+            (None, Some(noise)) => noise.bins_matching.is_some_and(|bins| bins >= self.thresholds.bins_min),
             _ => false,
         }
     }
@@ -454,7 +469,7 @@ mod tests {
         let itself = compared(&mill, &mill);
         assert!(itself.is_near_copy() && !itself.insufficient.any());
         assert!(itself.views.shown.same_digest && itself.views.core.same_digest && itself.views.full.same_digest);
-        assert_eq!(itself.views.matching(), ["shown", "core", "full"]);
+        assert_eq!(itself.views.matching(0.8), ["shown", "core", "full"]);
         assert_eq!((itself.terms.exact.get(), itself.terms.estimated.unwrap().get()), (1.0, 1.0));
         assert_eq!((itself.shingles.exact.get(), itself.shingles.estimated.unwrap().get()), (1.0, 1.0));
         assert_eq!((itself.sentences.overlap.get(), itself.sentences.n_shared), (1.0, 3));

@@ -121,8 +121,7 @@ impl Cloth {
             let gains = sources.iter().map(|source| source.count_without(&covered));
             // The first of equals.
             let best = gains.enumerate().rev().max_by_key(|(_, gain)| *gain);
-            let Some((best, gain)) = best.filter(|(_, gain)| *gain >= self.grams_min.max(1)) else { break };
-            let _ = gain;
+            let Some((best, _)) = best.filter(|(_, gain)| *gain >= self.grams_min.max(1)) else { break };
             for (bit, owner) in owners.iter_mut().enumerate() {
                 if sources[best].has(bit) && !covered.has(bit) {
                     *owner = named.len() as u16;

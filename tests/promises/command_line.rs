@@ -89,6 +89,15 @@ fn the_check_prints_the_memory_plan() {
     assert_eq!((&plan["names_bytes_max"], &plan["url_bytes_max"]), (&names["bytes"], &512.into()));
     let report = String::from_utf8(command().arg("--report").output().unwrap().stdout).unwrap();
     assert!(report.contains("gram postings") && report.contains("it holds"), "{report}");
+    // What is kept of texts comes beside the figure, and divides it no other way.
+    let excerpts = &plan["excerpts"];
+    assert_eq!((&excerpts["name"], &excerpts["bytes_per_document"]), (&"excerpts".into(), &256.into()), "{plan}");
+    assert_eq!(plan["memory_in_all"], 100_000_000 + excerpts["bytes"].as_u64().unwrap());
+    assert!(report.contains("256 a document") && report.contains(" bytes in all, "), "{report}");
+    let output = command().env("SEAMRIPPER_TEXTS__EXCERPT_BYTES", "0").output().unwrap();
+    let without: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&without["tables"], &without["excerpts"]["bytes"]), (&plan["tables"], &0.into()));
+    assert_eq!(without["prototypes_max"], plan["prototypes_max"]);
     assert!(command().arg("--quiet").output().unwrap().stdout.is_empty());
 }
 

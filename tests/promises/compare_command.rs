@@ -103,6 +103,17 @@ fn a_reworded_copy_is_a_near_copy_in_another_template() {
     assert!(passage.contains("kept a table of high water pinned above his bed"), "{passage}");
 }
 
+/// What is a near copy is what the filter would call so under the same settings.
+#[test]
+fn thresholds_are_those_of_the_settings() {
+    let (_folder, strict) = folder(&[("strict.toml", "[mirror]\ncosine_min = 0.99\ncore_cosine_min = 0.98\n")]);
+    let [a, b] = [demo("corpus/mails.mbox#49"), demo("corpus/mails.mbox#1")];
+    assert_eq!(answer(&[&a, &b])["near_copy"], true);
+    assert_eq!(answer(&[&a, &b, "-c", &strict[0]])["near_copy"], false);
+    let report = report(&[&a, &b, "-c", &strict[0]]);
+    assert!(report.contains("0.99 and more") && !report.contains("0.8 and more"), "{report}");
+}
+
 #[test]
 fn pages_of_one_site_are_different_texts_in_one_template() {
     let answer = answer(&[&demo("pages/gazette-tide-mills.html"), &demo("pages/gazette-hub-gears.html")]);

@@ -1,5 +1,6 @@
 //! The quick starts do what they say, word for word.
 
+use crate::manual::page::Page;
 use crate::quickstart::{Quickstart, Ran};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -75,4 +76,39 @@ fn docs_classifier() {
     assert!(parcel["spam"].as_f64().unwrap() > 0.5 && list["spam"].as_f64().unwrap() < 0.5, "{}", ran.stdout);
     // The stream has seen mails about parcels, but none that this is a copy of (resemblance 0.54).
     assert!(scored.iter().all(|line| line["classes"] == serde_json::json!([])), "{}", ran.stdout);
+}
+
+/// A backup that was put back goes on as if nothing had happened.
+#[test]
+fn docs_operations() {
+    let ran = Quickstart::of("docs/OPERATIONS.md").run();
+    let good = "nothing is lost, nothing is there twice, nothing differs";
+    assert_eq!(ran.stdout.matches(good).count(), 2, "{}\n{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("journal entries give 49 verdicts, 49 are published"), "{}", ran.stdout);
+}
+
+/// The worked examples: what the commands print is what the document shows, line by line, and the arithmetic is right.
+#[test]
+fn docs_classes() {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/CLASSES.md")).unwrap();
+    let ran = Quickstart::of("docs/CLASSES.md").run();
+    let page = Page::read(&text);
+    let shown: Vec<&str> =
+        page.blocks.iter().filter(|block| block.kind == "console").flat_map(|block| block.text.lines()).collect();
+    let mut rest = &*ran.stdout;
+    for line in &shown {
+        let at = rest.find(line).unwrap_or_else(|| panic!("not printed, or not in this order: {line}\n{rest}"));
+        rest = &rest[at + line.len()..];
+    }
+    let sums: Vec<&str> = page.spans.iter().map(|span| &*span.text).filter(|span| span.contains(" = ")).collect();
+    assert!(shown.len() > 20 && sums.len() > 12, "{} lines, {} sums", shown.len(), sums.len());
+    for sum in sums {
+        let (terms, result) = sum.rsplit_once(" = ").unwrap();
+        let program = format!("from math import sqrt\nprint({terms})");
+        let output = std::process::Command::new("python3").args(["-c", &program]).output().unwrap();
+        let value: f64 = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap_or_else(|_| panic!("{sum}"));
+        let n_digits = result.split_once('.').map_or(0, |(_, digits)| digits.len()) as i32;
+        let told: f64 = result.parse().unwrap();
+        assert!((value - told).abs() <= 0.5001 * 10_f64.powi(-n_digits), "{sum}, and it is {value}");
+    }
 }

@@ -133,6 +133,20 @@ fn a_label_holds_for_a_group_until_it_is_taken_back() {
     audited(&ground, n);
 }
 
+/// The same on Kafka, where the last verdict of a document is looked for from the end.
+#[test]
+fn labels_hold_on_kafka_too() {
+    let ground = crate::run::hasty(crate::kafka::ground());
+    drop(ground.prepared());
+    let mut process = crate::run::Process::start(&ground, &["run"], None);
+    process.says("seat taken");
+    a_campaign_is_labelled_by_one_of_its_copies(&ground);
+    process.signal("TERM");
+    assert!(process.ended().success(), "{}", process.log());
+    let n = verdicts(&*ground.open(), &ground).len();
+    audited(&ground, n);
+}
+
 /// A ground on which nothing runs.
 fn quiet() -> Ground {
     crate::http::ground(|settings| settings.http.enabled = false)

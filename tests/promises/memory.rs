@@ -124,7 +124,7 @@ fn too_little_memory_is_refused_by_name() {
     assert!(too_small.contains("store.memory (1000000) must be at least 1048576"), "{too_small}");
     // The queue of the defaults may take half.
     let too_small = refusal("4799999");
-    let needs = "revisions.queue_max (100000) needs 2400000 bytes, more than half of store.memory (4799999)";
+    let needs = "revisions.queue_max (100000) times 24 bytes must be at most half of store.memory (4799999)";
     assert!(too_small.contains(needs), "{too_small}");
     with("4800000").unwrap();
 }

@@ -506,3 +506,15 @@ fn a_closed_pipe_ends_the_scan_and_keeps_the_store() {
     assert!(ended.status.success() && ended.stderr.is_empty(), "{}", String::from_utf8_lossy(&ended.stderr));
     assert!(folder.path().join("seen.store").exists());
 }
+
+#[test]
+fn labels_without_end_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("labels.jsonl");
+    std::fs::File::create(&path).unwrap().set_len(300 << 20).unwrap();
+    let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/demo/pages");
+    let assert =
+        Command::cargo_bin("seamripper").unwrap().args(["scan", "--labels"]).arg(&path).arg(demo).assert().code(1);
+    let stderr = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+    assert!(stderr.contains("more than 268435456 bytes"), "{stderr}");
+}

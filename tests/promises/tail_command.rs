@@ -54,7 +54,7 @@ fn verdicts_are_told_in_lines_and_classes_are_chosen() {
     let refused = command(&served.ground, &["tail", "--class", "quilts"], None).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
     let refused = command(&served.ground, &["tail", "--from", "nowhere"], None).output().unwrap();
-    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("this is no cursor"));
 }
 
@@ -109,4 +109,17 @@ fn it_follows_a_run_until_it_is_interrupted() {
     };
     assert_eq!(status.code(), Some(0), "Ctrl-C is how it ends");
     assert!(lines.next().is_none());
+}
+
+/// A place that is none is wrong usage, said before anything else, and shown as what it is.
+#[test]
+fn a_place_that_is_none_is_refused() {
+    let ground = crate::http::ground(|_| ());
+    let foreign = seamripper::bus::cursor::written("pages", &Default::default());
+    for (from, words) in [("garbage", "no cursor"), ("\u{1b}[31m\n", "no cursor"), (&*foreign, "another topic")] {
+        let output = command(&ground, &["tail", "--from", from], None).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && stderr.contains(words), "{:?}: {stderr:?}", output.status);
+        assert!(stderr.contains("--from") && !stderr.contains("[31m\n"), "{stderr:?}");
+    }
 }

@@ -1,6 +1,6 @@
 //! The table of `compare`: each figure with what it means, and the verdict in words.
 
-use crate::verdict::comparison::{Comparison, Cosine, Estimated, FrameAgreement, Linked, NoiseAgreement};
+use crate::verdict::comparison::{Comparison, Cosine, Estimated, Linked, NoiseAgreement, Thresholds};
 use crate::verdict::relation::{CONTAINMENT_ABOVE, Class, Direction, OVERLAP_ABOVE, Relation};
 use anstyle::{AnsiColor, Reset, Style};
 
@@ -111,11 +111,12 @@ fn text_rows(comparison: &Comparison) -> Vec<Row> {
         (false, false, true) => "with what is hidden",
         _ => "no",
     };
+    let Thresholds { cosine_min, core_cosine_min, .. } = comparison.thresholds;
     let cosine = |name, value: Cosine, of: &str| Row {
         name,
         figure: format!("{:.3}", value.get()),
-        alike: value.get() >= Cosine::NEAR_COPY_MIN,
-        meaning: format!("{of} (near copy: {} and more)", Cosine::NEAR_COPY_MIN),
+        alike: value.get() >= cosine_min,
+        meaning: format!("{of} (near copy: {cosine_min} and more)"),
     };
     let covered = |name, share: f64, meaning: &str| Row {
         name,
@@ -142,7 +143,12 @@ fn text_rows(comparison: &Comparison) -> Vec<Row> {
         covered("A in B", *this_in_that, "A's words that stand in B, in runs of five and more"),
         covered("B in A", *that_in_this, "B's words that stand in A"),
         cosine("cosine, shown", views.shown.cosine, "distinct words"),
-        cosine("cosine, core", views.core.cosine, "without menus, quotes, footers"),
+        Row {
+            meaning: format!(
+                "without menus, quotes, footers (near copy: {core_cosine_min} and more, and {cosine_min} in one of the three)"
+            ),
+            ..cosine("cosine, core", views.core.cosine, "")
+        },
         cosine("cosine, full", views.full.cosine, "with what is hidden"),
         resemblance("words", terms, "distinct words"),
         resemblance("shingles", shingles, "runs of a few words"),
@@ -263,13 +269,13 @@ fn look_rows(comparison: &Comparison) -> Vec<Row> {
         });
     };
     noise("style", comparison.style.noise, BINS_MIN, "brackets and punctuation");
-    noise("style in tags", comparison.style.tag_noise, Comparison::TAG_BINS_MIN, "the same, inside tags");
+    noise("style in tags", comparison.style.tag_noise, comparison.thresholds.bins_min, "the same, inside tags");
     if let Some(frame) = &comparison.frame {
         rows.push(Row {
             name: "page frame",
             figure: format!("{:.3}", frame.similarity.get()),
-            alike: frame.similarity.get() >= FrameAgreement::SIMILARITY_MIN,
-            meaning: format!("names in head and attributes (template: {} and more)", FrameAgreement::SIMILARITY_MIN),
+            alike: frame.similarity.get() >= comparison.thresholds.frame_min,
+            meaning: format!("names in head and attributes (template: {} and more)", comparison.thresholds.frame_min),
         });
         rows.push(Row {
             name: "stylesheets",

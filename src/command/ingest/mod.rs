@@ -6,6 +6,7 @@ mod loader;
 mod reading;
 
 use crate::bus;
+use crate::command::interruption::interrupted;
 use crate::command::output::tell;
 use crate::command::report::print_json;
 use crate::command::{Common, Ending};
@@ -21,7 +22,7 @@ use reading::{Next, Reading};
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -164,20 +165,6 @@ fn summarise(summary: &Summary) {
     if summary.interrupted {
         tell(format_args!("interrupted: run it again to go on"));
     }
-}
-
-/// Whether the user has had enough. A second Ctrl-C ends at once.
-fn interrupted() -> Arc<AtomicBool> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let seen = flag.clone();
-    let handler = move || {
-        if seen.swap(true, Ordering::Relaxed) {
-            std::process::exit(1);
-        }
-    };
-    // Where no handler can be set, Ctrl-C ends the program as it always did.
-    let _ends_at_once = ctrlc::set_handler(handler);
-    flag
 }
 
 fn locked(reading: &Mutex<Reading>) -> MutexGuard<'_, Reading> {

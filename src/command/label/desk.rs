@@ -1,5 +1,6 @@
 //! Where labels are handed in: on whom they are put, and that they are durable.
 
+use crate::bus::sweep::BACK_MAX;
 use crate::bus::{self, Bus};
 use crate::command::Common;
 use crate::command::output::tell;
@@ -52,7 +53,9 @@ impl Desk {
             return Ok(HashMap::new());
         }
         if self.settings.bus.kind == BusKind::Kafka {
-            self.say(format_args!("reading all verdicts to find whose copy it is (--as-is does without)"));
+            self.say(format_args!(
+                "looking back through the last {BACK_MAX} verdicts of each partition for whose copy it is (--as-is does without)"
+            ));
         }
         Ok(heads(&*self.bus, &self.settings.topics.verdicts, ids)?)
     }

@@ -13,6 +13,8 @@ mod put;
 mod transfer;
 mod undo;
 
+pub(super) use transfer::contents;
+
 use super::report::{self, Form};
 use super::{Common, Ending};
 use crate::config::Problems;

@@ -7,7 +7,7 @@ use crate::command::{Common, Ending};
 use crate::pipeline::register::posting::Posting;
 use crate::verdict::label::{Label, Record, Target};
 use crate::verdict::labels::read_lines;
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::fs::File;
@@ -124,13 +124,22 @@ pub(super) fn import(arguments: ImportArguments, common: &Common) -> anyhow::Res
     Ok(Ending::Good)
 }
 
-fn contents(path: &Path) -> anyhow::Result<Vec<u8>> {
+/// Larger files of labels are refused.
+const BYTES_MAX: u64 = 256 << 20;
+
+/// What stands in a file of labels, or comes from standard input.
+pub(in crate::command) fn contents(path: &Path) -> anyhow::Result<Vec<u8>> {
     let mut lines = Vec::new();
     let read = match path.as_os_str() == "-" {
-        true => std::io::stdin().lock().read_to_end(&mut lines),
-        false => File::open(path).and_then(|mut file| file.read_to_end(&mut lines)),
+        true => std::io::stdin().lock().take(BYTES_MAX + 1).read_to_end(&mut lines),
+        false => File::open(path).and_then(|file| file.take(BYTES_MAX + 1).read_to_end(&mut lines)),
     };
     read.with_context(|| format!("labels {} cannot be read", path.display()))?;
+    ensure!(
+        lines.len() as u64 <= BYTES_MAX,
+        "labels {}: more than {BYTES_MAX} bytes; take them in parts",
+        path.display()
+    );
     Ok(lines)
 }
 

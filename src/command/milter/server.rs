@@ -137,6 +137,8 @@ impl Server {
             StatusCode::OK => understood(&body),
             StatusCode::ACCEPTED => Err(Unchecked::Late),
             StatusCode::PAYLOAD_TOO_LARGE => Err(Unchecked::TooLarge),
+            // It has nothing against the mail: there were too many at once.
+            StatusCode::TOO_MANY_REQUESTS => Err(Unchecked::Unavailable),
             status if status.is_client_error() => {
                 self.say_refusal(status, &body);
                 Err(Unchecked::Refused)

@@ -3,7 +3,7 @@
 //! The pipeline writes after each commit, and a standby after each entry that it has followed, so that nothing is here that is not
 //! in the topics. Readers take no lock that a writer waits for long. All of it is bounded, and the oldest gives way; nothing is
 //! decided by it. A new process follows the journal from its newest snapshot, and fetches what was said before from the end of
-//! `verdicts` ([`mod@refill`]); the clusters it has from the snapshot, exactly.
+//! `verdicts` ([`mod@refill`]); the clusters it has from the snapshot, exactly, and how they have grown from what is left in `clusters`.
 //!
 //! # Invariants
 //! - Of each id the last verdict is here, or none. (`the_last_verdict_of_an_id_holds`)
@@ -12,13 +12,15 @@
 //! - After a restart, and on a standby, it is what it was. (`tests/promises/http/directory.rs`)
 
 mod clusters;
+mod growth;
 mod recent;
 mod refill;
 mod tally;
 
 pub use clusters::{Clusters, Told};
+pub use growth::{Growth, POINTS_MAX, Point};
 pub use recent::{Place, Recent};
-pub use refill::refill;
+pub use refill::{refill, refill_growth};
 pub use tally::{Counts, Tally};
 
 use crate::bus::Positions;
@@ -79,10 +81,21 @@ impl Directory {
 
     /// Takes in what is committed, in the order of the topics.
     pub fn learn(&self, events: Vec<Event>) {
+        // A cluster is told of behind the document that made it so.
+        let mut last: Option<Arc<Verdict>> = None;
         for event in events {
             match event {
-                Event::Verdict(verdict) => self.verdicts.learn(verdict.into()),
-                Event::Cluster(cluster) => self.clusters.learn(*cluster),
+                Event::Verdict(verdict) => {
+                    let verdict: Arc<Verdict> = verdict.into();
+                    if verdict.revision == 0 {
+                        last = Some(verdict.clone());
+                    }
+                    self.verdicts.learn(verdict);
+                }
+                Event::Cluster(cluster) => {
+                    let time = last.as_ref().and_then(|verdict| verdict.source.time.as_deref()?.parse().ok());
+                    self.clusters.learn(*cluster, time.map(jiff::Timestamp::as_millisecond));
+                }
             }
         }
         self.verdicts.count();

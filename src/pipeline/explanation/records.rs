@@ -1,8 +1,10 @@
-//! Documents read again from the records of a bus, by their positions.
+//! Records that are read again from a bus, by their positions, for people who ask.
+//!
+//! # Invariants
+//! - It takes so long and no longer, and one record at a time is held. (by `until`; callers bound how many ask at once)
 
-use super::shared::Reading;
 use crate::bus::{Bus, BusError, Partition, Positions, Record};
-use crate::pipeline::Steps;
+use crate::document;
 use crate::pipeline::run::inlet::Ways;
 use crate::verdict::event::Source;
 use std::sync::Arc;
@@ -11,36 +13,43 @@ use std::time::{Duration, Instant};
 /// One look at the bus.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Reads documents again.
+/// Reads records again.
 pub struct Records {
     bus: Arc<dyn Bus>,
     ways: Ways,
-    steps: Steps,
     until: Instant,
 }
 
+/// What came of looking for a record.
+pub enum Found {
+    /// The document in it, as it came.
+    Document(Box<document::Record>),
+    /// It is not there any more.
+    Gone,
+    /// There was no time.
+    Late,
+    /// The bus cannot tell now.
+    Failed(BusError),
+}
+
 impl Records {
-    /// On `bus`, by the steps of the filter, until then at most.
-    pub fn new(bus: Arc<dyn Bus>, ways: Ways, steps: Steps, until: Instant) -> Self {
-        Self { bus, ways, steps, until }
+    /// Of `bus`, until then at most.
+    pub fn new(bus: Arc<dyn Bus>, ways: Ways, until: Instant) -> Self {
+        Self { bus, ways, until }
     }
 
-    /// The document `id` in the record at `source`, if that is still there.
-    pub fn read(&mut self, source: &Source, id: &str) -> Reading {
-        let record = match self.record(source) {
-            Ok(Some(record)) => record,
-            Ok(None) if Instant::now() >= self.until => return Reading::Late,
-            Ok(None) | Err(BusError::Gone { .. } | BusError::NoTopic { .. }) => return Reading::Gone,
+    /// What is in the record at `source`, if that is still there. Where its topic was made again it may be another document.
+    pub fn find(&self, source: &Source) -> Found {
+        match self.record(source) {
+            Ok(Some(record)) => {
+                self.ways.document(record).map_or(Found::Gone, |record| Found::Document(Box::new(record)))
+            }
+            Ok(None) if Instant::now() >= self.until => Found::Late,
+            Ok(None) | Err(BusError::Gone { .. } | BusError::NoTopic { .. }) => Found::Gone,
             Err(error) => {
                 tracing::warn!(%error, "a record could not be read again");
-                return Reading::Gone;
+                Found::Failed(error)
             }
-        };
-        let Some(document) = self.ways.document(record) else { return Reading::Gone };
-        match self.steps.sign(&document) {
-            Ok(signed) if signed.document.identity.id == id => Reading::Read(Box::new(signed.kept())),
-            // The topic was made again, say, and another record has its place.
-            Ok(_) | Err(_) => Reading::Gone,
         }
     }
 

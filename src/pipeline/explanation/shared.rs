@@ -4,7 +4,7 @@
 //! - No more is quoted than was asked for, and it is said how much there is. (`quotations_keep_to_their_bounds`)
 
 use crate::config::Settings;
-use crate::document::Span;
+use crate::document::{Span, excerpt};
 use crate::pipeline::Made;
 use crate::verdict::comparison::Comparison;
 use crate::verdict::event::{Source, Verdict};
@@ -150,14 +150,15 @@ impl Texts {
     pub fn of(this: &Made, that: &Made, bounds: Bounds, settings: &Settings) -> Self {
         let figures = Comparison::of(this.side(), that.side(), settings);
         let Comparison { this_in_that, that_in_this, shared, .. } = &figures;
+        let quoted = |passage: &str| excerpt::of(passage, bounds.quoted_bytes_max).to_owned();
         let passages = shared.passages.iter().take(bounds.passages_max).map(|passage| {
             let (here, there) = (passage.this_span(&this.text.words), passage.that_span(&that.text.words));
             Quoted {
                 n_units: passage.n_units,
                 here,
                 there,
-                text_here: quoted(&this.document.text[here.range()], bounds.quoted_bytes_max),
-                text_there: quoted(&that.document.text[there.range()], bounds.quoted_bytes_max),
+                text_here: quoted(&this.document.text[here.range()]),
+                text_there: quoted(&that.document.text[there.range()]),
             }
         });
         let whole = (this.document.text.clone(), that.document.text.clone());
@@ -171,11 +172,6 @@ impl Texts {
             figures,
         }
     }
-}
-
-/// The beginning of a passage.
-fn quoted(passage: &str, bytes_max: usize) -> String {
-    passage[..passage.floor_char_boundary(bytes_max.min(passage.len()))].to_owned()
 }
 
 #[cfg(test)]

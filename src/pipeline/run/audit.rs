@@ -4,7 +4,7 @@
 //! once, and nothing else.
 
 use super::Instance;
-use super::follow::{Until, follow_with};
+use super::follow::{Met, Until, follow_with};
 use super::journal::{Entry, What};
 use super::outputs::Publication;
 use crate::bus::{Partition, Positions};
@@ -80,7 +80,7 @@ pub fn audit(instance: &Instance) -> anyhow::Result<Findings> {
     let is_whole = fold.number == 0;
     let mut findings = Findings::default();
     let mut expected: HashMap<String, Expected> = HashMap::new();
-    follow_with(instance, fold, from, Until::End, |_, entry, again, _| {
+    follow_with(instance, fold, from, Until::End, None, |Met { entry, again, .. }| {
         findings.n_entries += 1;
         if !entry.is_met_by(&again.entry) {
             findings.n_entries_different += 1;

@@ -40,6 +40,10 @@ pub(super) fn signed(n_documents: usize, n_bytes: usize) {
     histogram!(names::BATCH_DOCUMENTS).record(n_documents as f64);
 }
 
+pub(super) fn labels(n_records: usize) {
+    counter!(names::LABELS).increment(n_records as u64);
+}
+
 pub(super) fn commit(took: Duration) {
     histogram!(names::COMMIT_SECONDS).record(took);
 }
@@ -97,8 +101,9 @@ pub(super) fn census(fold: &Fold) {
     gauge!(names::STORE_DOCUMENTS).set(census.n_prototypes as f64);
     gauge!(names::STORE_GROUPS).set(census.n_groups as f64);
     let successor = fold.filter.successor();
-    for (number, (table, bytes)) in fold.filter.store().plan().tables().into_iter().enumerate() {
-        let beside = successor.map_or(0, |successor| successor.store().plan().tables()[number].1);
+    let mut beside = successor.into_iter().flat_map(|successor| successor.store().plan().all());
+    for (table, bytes) in fold.filter.store().plan().all() {
+        let beside = beside.next().map_or(0, |(_, bytes)| bytes);
         gauge!(names::TABLE_BYTES, "table" => table).set((bytes + beside) as f64);
     }
     gauge!(names::SUCCESSION_LEFT).set(fold.overlap_left().unwrap_or_default().as_secs_f64());

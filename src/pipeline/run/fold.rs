@@ -81,6 +81,12 @@ impl Fold {
         Self { filter, scheme, positions, marks, number: 0, epoch: 0, succession: None, handover: None }
     }
 
+    /// Forgets all that was folded, and goes on from there with an empty store under `scheme`.
+    pub fn begin_anew(&mut self, scheme: Arc<Scheme>) {
+        let (positions, marks) = (std::mem::take(&mut self.positions), std::mem::take(&mut self.marks));
+        *self = Self { positions, marks, number: self.number, epoch: self.epoch, ..Self::new(scheme) };
+    }
+
     /// Takes labels in, then folds what was taken.
     pub fn fold(&mut self, labels: Vec<LabelRecord>, taken: Vec<Taken>, n_threads: usize) -> Folded {
         let mut folded = self.begin(labels);

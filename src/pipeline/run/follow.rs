@@ -4,17 +4,17 @@
 //! the entry says.
 //!
 //! # Invariants
-//! - Whoever judges has followed all that was committed before it. (`tests/promises/run.rs`)
+//! - Whoever judges has followed all that was committed before it. (`tests/promises/run`)
 //! - A verdict that comes out otherwise than it was published stops the instance. (`a_forged_journal_is_noticed`)
 
 use super::fold::{Fold, Folded};
-use super::inlet::{Inlet, Taken};
-use super::journal::{Batch, Entry, Epoch, Origin, SCHEMA, What};
+use super::inlet::{Inlet, Taken, Ways};
+use super::journal::{Batch, Entry, Epoch, Origin, Range, SCHEMA, What};
 use super::marks::Marks;
 use super::outputs::Publication;
 use super::replay::Replay;
 use super::scheme::{Scheme, Under};
-use super::{Instance, Lost, Phase};
+use super::{Instance, Lost, Phase, signed};
 use crate::bus::{BusError, Partition, Positions, Record, Seat};
 use crate::fault;
 use crate::pipeline::filter::Event;
@@ -52,20 +52,30 @@ pub enum Followed {
 
 /// A step of following.
 enum Step {
-    Record(Box<Record>, Arc<Under>),
+    Record(Box<Record>, Arc<Under>, Beside),
     Entry(Box<Entry>, Option<Arc<Scheme>>),
+}
+
+/// What else is made of a record.
+enum Beside {
+    /// Nothing.
+    Nothing,
+    /// Another scheme makes the same of it.
+    Alike,
+    /// Another scheme makes something else of it, or of the record that a signer has made it of.
+    Signed(Arc<Under>, Option<Box<Record>>),
 }
 
 /// The same, done.
 enum Done {
-    Taken(Taken),
+    Taken(Box<Taken>, Option<Box<Taken>>),
     Entry(Box<Entry>, Option<Arc<Scheme>>),
 }
 
 impl Job for Step {
     fn n_bytes(&self) -> usize {
         match self {
-            Self::Record(record, _) => record.n_bytes(),
+            Self::Record(record, ..) => record.n_bytes(),
             Self::Entry(..) => 0,
         }
     }
@@ -87,9 +97,24 @@ struct Found {
     needs_snapshot: bool,
 }
 
+/// An entry that was folded again.
+pub struct Met<'a> {
+    /// The state that it left.
+    pub fold: &'a Fold,
+    /// What stands in the journal.
+    pub entry: &'a Entry,
+    /// What came of it now.
+    pub again: Publication,
+    /// What is said of records that nobody has named.
+    pub unspoken: Vec<Verdict>,
+    /// What another scheme makes of its records, where one was asked for.
+    pub beside: Vec<Taken>,
+}
+
 /// Follows the journal from `journal` on; what comes of each entry must be what it says.
 pub fn follow(instance: &Instance, fold: Fold, journal: i64, until: Until) -> anyhow::Result<Followed> {
-    follow_with(instance, fold, journal, until, |fold, entry, again, unspoken| {
+    follow_with(instance, fold, journal, until, None, |met| {
+        let Met { fold, entry, again, unspoken, .. } = met;
         same(entry, &again.entry)?;
         let waiters = &instance.state.checks().waiters;
         waiters.commit(entry.number);
@@ -97,7 +122,7 @@ pub fn follow(instance: &Instance, fold: Fold, journal: i64, until: Until) -> an
             Event::Verdict(verdict) => Some(&**verdict),
             Event::Cluster(_) => None,
         });
-        waiters.judge(entry.number, spoken.chain(unspoken));
+        waiters.judge(entry.number, spoken.chain(&unspoken));
         if matches!(entry.what, What::Epoch(_)) {
             instance.show(fold);
         }
@@ -106,28 +131,44 @@ pub fn follow(instance: &Instance, fold: Fold, journal: i64, until: Until) -> an
     })
 }
 
-/// The same, with what comes of each entry judged by `met`.
+/// The same, with what comes of each entry judged by `met`, which is also given what the scheme `beside` makes of its records.
 pub fn follow_with(
     instance: &Instance,
     mut fold: Fold,
     journal: i64,
     until: Until,
-    mut met: impl FnMut(&Fold, &Entry, Publication, &[Verdict]) -> anyhow::Result<()>,
+    beside: Option<&Scheme>,
+    mut met: impl FnMut(Met<'_>) -> anyhow::Result<()>,
 ) -> anyhow::Result<Followed> {
     let n_threads = instance.n_threads();
     let worker = || {
-        let mut inlet = None;
+        let (mut inlet, mut other) = (None, None);
         move |step: Step| match step {
             Step::Entry(entry, scheme) => Done::Entry(entry, scheme),
-            Step::Record(record, under) => Done::Taken(signed(&mut inlet, *record, under)),
+            Step::Record(record, under, beside) => {
+                let again = match &beside {
+                    Beside::Signed(_, None) => Some(record.clone()),
+                    Beside::Nothing | Beside::Alike | Beside::Signed(_, Some(_)) => None,
+                };
+                let taken = signed(&mut inlet, *record, under);
+                let beside = match beside {
+                    Beside::Nothing => None,
+                    Beside::Alike => Some(Taken { beside: None, ..taken.clone() }),
+                    Beside::Signed(under, original) => {
+                        let record = original.or(again).expect("one of the two is there");
+                        Some(Taken { via: taken.via.clone(), ..signed(&mut other, *record, under) })
+                    }
+                };
+                Done::Taken(Box::new(taken), beside.map(Box::new))
+            }
         }
     };
-    let mut taken = Vec::new();
+    let (mut taken, mut taken_beside) = (Vec::new(), Vec::new());
     let begun = Instant::now();
     let (first, mut n_documents) = (fold.number, 0);
     // From the first entry that does not come out as it was published none is followed, where that is accepted.
     let mut strayed: Option<(Lost, Entry)> = None;
-    let finder = Finder::new(instance, &fold, journal);
+    let finder = Finder::new(instance, &fold, journal, beside);
     let find = |belt: &mut Belt<Step>| finder.find(belt, until);
     let checks = instance.state.checks();
     let pace = Pace { tick: Some(TICK), bell: Some(checks.probes.bell()), ..Pace::default() };
@@ -135,9 +176,12 @@ pub fn follow_with(
         instance.state.questions().answer(&fold);
         for one in done {
             match one {
-                Done::Taken(one) => taken.push(one),
+                Done::Taken(one, beside) => {
+                    taken.push(*one);
+                    taken_beside.extend(beside.map(|beside| *beside));
+                }
                 Done::Entry(entry, scheme) => {
-                    let taken = std::mem::take(&mut taken);
+                    let (taken, beside) = (std::mem::take(&mut taken), std::mem::take(&mut taken_beside));
                     if let Some((_, last)) = &mut strayed {
                         *last = *entry;
                         continue;
@@ -145,7 +189,8 @@ pub fn follow_with(
                     n_documents += taken.len();
                     let folded = again(&mut fold, &entry, scheme, taken, instance)?;
                     let unspoken = folded.unspoken.clone();
-                    match met(&fold, &entry, instance.outlet.publication(folded), &unspoken) {
+                    let again = instance.outlet.publication(folded);
+                    match met(Met { fold: &fold, entry: &entry, again, unspoken, beside }) {
                         Err(_) if instance.accept_loss => {
                             let why =
                                 format!("journal entry {} came out otherwise than it was published", entry.number);
@@ -256,13 +301,59 @@ struct Finder<'a> {
     own: Option<i64>,
     lost: Option<(Lost, Entry)>,
     last: Option<Entry>,
+    beside: Option<Other<'a>>,
+}
+
+/// What else is made of the records, and of what.
+struct Other<'a> {
+    wanted: &'a Scheme,
+    /// The same for the inputs of the entries that are found now; `None` where it makes the same of them.
+    under: Option<Arc<Under>>,
+    /// Where those come from.
+    ways: Ways,
+    /// The records that signers have made theirs of.
+    originals: Replay,
+}
+
+impl<'a> Other<'a> {
+    fn new(wanted: &'a Scheme, scheme: &Scheme, originals: Replay) -> Self {
+        let mut other = Self { wanted, under: None, ways: Ways::new(&scheme.settings), originals };
+        other.turn(scheme);
+        other
+    }
+
+    /// What is to be made of a record.
+    fn of(&mut self, record: &Record) -> Result<Beside, BusError> {
+        let Some(other) = &self.under else { return Ok(Beside::Alike) };
+        let is_signed = record.partition.topic == self.ways.signed();
+        let Some((partition, offset)) = is_signed.then(|| signed::origin(record, &self.ways)).flatten() else {
+            return Ok(Beside::Signed(other.clone(), None));
+        };
+        let mut original = None;
+        let range = Range { partition, from: offset, to: offset };
+        let mut keep = |record| {
+            original = Some(Box::new(record));
+            ControlFlow::Continue(())
+        };
+        let _never_stopped = self.originals.range(&range, &mut || ControlFlow::Continue(()), &mut keep)?;
+        Ok(Beside::Signed(other.clone(), original))
+    }
+
+    fn turn(&mut self, scheme: &Scheme) {
+        let other = self.wanted.for_inputs_of(scheme);
+        let under = |scheme| Under { scheme: Arc::new(scheme), successor: None, is_handed_over: Arc::default() };
+        self.under = (!other.signs_like(scheme)).then(|| Arc::new(under(other)));
+        self.ways = Ways::new(&scheme.settings);
+    }
 }
 
 impl<'a> Finder<'a> {
-    fn new(instance: &'a Instance, fold: &Fold, journal: i64) -> Self {
-        let replay = Replay::new(instance.bus.clone(), &fold.positions);
+    fn new(instance: &'a Instance, fold: &Fold, journal: i64, beside: Option<&'a Scheme>) -> Self {
+        let replay = || Replay::new(instance.bus.clone(), &fold.positions);
         let (under, number) = (Arc::new(fold.under(Arc::default())), fold.number);
-        Self { instance, under, replay, journal, number, seat: None, own: None, lost: None, last: None }
+        let beside = beside.map(|wanted| Other::new(wanted, &under.scheme, replay()));
+        let replay = replay();
+        Self { instance, under, replay, journal, number, seat: None, own: None, lost: None, last: None, beside }
     }
 
     fn find(mut self, belt: &mut Belt<Step>, until: Until) -> anyhow::Result<Found> {
@@ -404,8 +495,20 @@ impl<'a> Finder<'a> {
                         }
                         if instance.is_stopping() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
                     };
-                    let mut put = |record| belt.put(Step::Record(Box::new(record), under.clone()));
-                    match self.replay.range(range, &mut go_on, &mut put) {
+                    let (beside, mut gone) = (&mut self.beside, None);
+                    let mut put = |record: Record| {
+                        let beside = match beside.as_mut().map(|other| other.of(&record)) {
+                            None => Beside::Nothing,
+                            Some(Ok(beside)) => beside,
+                            Some(Err(error)) => {
+                                gone = Some(error);
+                                return ControlFlow::Break(());
+                            }
+                        };
+                        belt.put(Step::Record(Box::new(record), under.clone(), beside))
+                    };
+                    let put = self.replay.range(range, &mut go_on, &mut put);
+                    match gone.map_or(put, Err) {
                         Ok(ControlFlow::Continue(())) => {}
                         Ok(ControlFlow::Break(())) => return Ok(ControlFlow::Break(())),
                         Err(error @ BusError::Gone { .. }) if self.instance.accept_loss => {
@@ -448,6 +551,9 @@ impl<'a> Finder<'a> {
             Origin::Succeeded => (successor.clone().context("nothing was to take its place")?, None, None),
             Origin::Withdrawn => (scheme.clone(), None, None),
         };
+        if let Some(other) = &mut self.beside {
+            other.turn(&scheme);
+        }
         self.under = Arc::new(Under { scheme, successor, is_handed_over: Arc::default() });
         Ok(made)
     }

@@ -10,7 +10,7 @@ use super::marks::Digest;
 use super::signed;
 use crate::bus::{Header, Outgoing, Partition, Record};
 use crate::config::{InputForm, Settings};
-use crate::document::{self, Carrier, Format, Kind, Rejection, identity};
+use crate::document::{self, Carrier, Format, Kind, Rejection, excerpt, identity};
 use crate::pipeline::line::Job;
 use crate::pipeline::scan::Arriver;
 use crate::signature::imatch::Lexicons;
@@ -36,6 +36,7 @@ impl Job for Record {
 }
 
 /// A record that was taken in.
+#[derive(Clone)]
 pub struct Taken {
     /// Where it was.
     pub partition: Partition,
@@ -56,6 +57,7 @@ pub struct Taken {
 }
 
 /// What has become of a record.
+#[derive(Clone)]
 pub enum Fate {
     /// It is signed.
     Document(Box<Arrival>),
@@ -66,6 +68,7 @@ pub enum Fate {
 }
 
 /// A record that goes to dead-letters.
+#[derive(Clone)]
 pub struct SetAside {
     /// Why, in one word.
     pub reason: Cow<'static, str>,
@@ -144,8 +147,7 @@ impl Ways {
         let mut headers = record.headers.clone();
         let mut say = |name: &'static str, value: String| headers.push((name.into(), value.into_bytes()));
         say("reason", reason.to_owned());
-        let detail_end = detail.floor_char_boundary(DETAIL_BYTES_MAX.min(detail.len()));
-        say("detail", detail[..detail_end].to_owned());
+        say("detail", excerpt::of(detail, DETAIL_BYTES_MAX).to_owned());
         say("topic", record.partition.topic.to_string());
         say("partition", record.partition.number.to_string());
         say("offset", record.offset.to_string());

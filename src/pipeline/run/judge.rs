@@ -314,6 +314,7 @@ impl<'a> Holder<'a> {
     /// With nothing to do, labels are taken in, and what waits to be looked at again is.
     fn rest(&mut self) -> anyhow::Result<()> {
         let idle = Duration::from_millis(self.instance.scheme.settings.batch.idle_ms);
+        self.instance.count(&self.fold);
         if self.labels_looked.elapsed() >= Duration::from_millis(50) {
             let labels = self.labels()?;
             if !labels.is_empty() {
@@ -335,6 +336,7 @@ impl<'a> Holder<'a> {
         let n_max = self.instance.scheme.settings.batch.labels_max.get();
         self.labels_looked = Instant::now();
         let records = self.labels.poll(n_max, LABEL_BYTES_MAX, Duration::ZERO)?;
+        counted::labels(records.len());
         Ok(records.iter().map(LabelRecord::of).collect())
     }
 

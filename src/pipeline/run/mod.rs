@@ -16,9 +16,11 @@ pub mod judge;
 pub mod label;
 pub mod marks;
 pub mod outputs;
+mod progress;
 mod publisher;
 pub mod question;
 pub mod replay;
+mod restore;
 pub mod scheme;
 mod shelf;
 mod shown;
@@ -27,26 +29,27 @@ pub mod signer;
 pub mod snapshots;
 pub mod succession;
 
+pub use restore::{Beginning, Lost};
+
 use crate::bus::{Bus, BusError, Partition, Positions};
 use crate::config::{BusKind, Settings};
 use crate::http::{Phase, Role, State};
 use crate::pipeline::dispatch::Dispatch;
 use crate::pipeline::line::STACK_BYTES;
 use anyhow::{Context, bail};
-use fold::Fold;
 use follow::{Followed, Until, follow};
 use inlet::Ways;
-use journal::Origin;
 use judge::{Ended, judge};
 use outputs::Outlet;
-use publisher::Committed;
-use scheme::{Scheme, SchemeError};
+use progress::Progress;
+use restore::Restored;
+use scheme::Scheme;
 use shelf::Shelf;
-use snapshots::{Kept, Snapshots};
+use snapshots::Snapshots;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 use tracing::{error, info, warn};
@@ -54,23 +57,6 @@ use tracing::{error, info, warn};
 /// How often a state that only a snapshot has is looked for, and with what pauses.
 const SNAPSHOT_LOOKS: u32 = 30;
 const SNAPSHOT_PAUSE: Duration = Duration::from_secs(1);
-
-/// What was lost, where that was accepted.
-#[derive(Clone, Debug)]
-pub struct Lost {
-    /// In words.
-    pub why: String,
-}
-
-/// What an instance begins with.
-struct Restored {
-    fold: Fold,
-    /// Where the journal goes on.
-    journal: i64,
-    /// What is missing between the two, or before, where that was accepted. What the journal does not speak of any more is
-    /// judged again.
-    lost: Option<Lost>,
-}
 
 /// How to run.
 pub struct Options {
@@ -102,24 +88,6 @@ pub struct Instance {
     progress: Mutex<Progress>,
 }
 
-/// What is committed, and what is written down.
-struct Progress {
-    /// The number of the last entry that is committed, and where the journal goes on after it.
-    number: u64,
-    journal: i64,
-    /// The same of the entry whose state is being written, remembered until it is in place.
-    recent: Vec<(u64, i64)>,
-    snapshot_number: u64,
-    snapshot_at: Instant,
-    counted_at: Instant,
-}
-
-/// Committed entries whose place in the journal is remembered: a snapshot takes less long to write.
-const RECENT_MAX: usize = 1 << 14;
-
-/// So often the tables are looked at, for those who watch them.
-const COUNT_EVERY: Duration = Duration::from_secs(5);
-
 /// How a turn of duty ended.
 enum Duty {
     Done,
@@ -147,6 +115,15 @@ fn passes(error: &anyhow::Error) -> bool {
     matches!(found, Some(BusError::Unreachable { .. } | BusError::Broken(_) | BusError::Fenced))
 }
 
+/// Tells others that it is over when it goes.
+struct Told<'a>(&'a AtomicBool);
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 impl Instance {
     /// An instance by `settings` on `bus`, which ends soon after `stopping` is set.
     pub fn new(
@@ -157,7 +134,6 @@ impl Instance {
         stopping: Arc<AtomicBool>,
     ) -> anyhow::Result<Self> {
         let Options { accept_loss, first_store, ends_when_idle } = options;
-        let now = Instant::now();
         let snapshots = Snapshots::open(&settings)?;
         let scheme = Scheme::new(settings.clone())?;
         Shelf::new(&settings).keep(&scheme.lexicons)?;
@@ -174,14 +150,7 @@ impl Instance {
             ends_when_idle,
             state,
             stopping,
-            progress: Mutex::new(Progress {
-                number: 0,
-                journal: 0,
-                recent: Vec::new(),
-                snapshot_number: 0,
-                snapshot_at: now,
-                counted_at: now,
-            }),
+            progress: Mutex::new(Progress::new()),
         })
     }
 
@@ -189,12 +158,12 @@ impl Instance {
     pub fn run(&self) -> anyhow::Result<()> {
         let is_over = AtomicBool::new(false);
         thread::scope(|scope| {
+            // Also when this ends by an error or a panic: the scope waits for its threads.
+            let _told = Told(&is_over);
             if self.scheme.settings.http.enabled {
                 self.sign_checks(scope, &is_over)?;
             }
-            let ended = self.serve();
-            is_over.store(true, Ordering::Relaxed);
-            ended
+            self.serve()
         })
     }
 
@@ -290,178 +259,6 @@ impl Instance {
         }
     }
 
-    /// The state to begin with, and where the journal goes on after it.
-    fn restored(&self) -> anyhow::Result<Restored> {
-        let partition = Partition::new(self.outlet.journal_topic(), 0);
-        let extent = self.bus.extent(&partition)?;
-        let settings = &self.scheme.settings;
-        if extent.end > 0 && self.snapshots.kept()?.is_empty() && !settings.snapshot.holder.is_empty() {
-            let token = std::fs::read_to_string(settings.bus.folder.join(&settings.http.token_file));
-            let fetched = token.map_err(anyhow::Error::from);
-            match fetched.and_then(|token| self.snapshots.fetch(&settings.snapshot.holder, token.trim())) {
-                Ok(()) => info!(holder = settings.snapshot.holder, "snapshot fetched"),
-                Err(error) => warn!(holder = settings.snapshot.holder, "no snapshot from the holder: {error:#}"),
-            }
-        }
-        let newest = match self.snapshots.newest(extent.end, settings) {
-            Err(error) if self.accept_loss && error.is::<SchemeError>() => {
-                warn!("{error:#}");
-                None
-            }
-            newest => newest?,
-        };
-        if let Some((fold, journal)) = newest {
-            self.restored_from(&fold, journal);
-            if journal >= extent.begin {
-                return Ok(Restored { fold, journal, lost: None });
-            }
-            let why = format!(
-                "the journal begins at {}, and the newest snapshot ends at {journal}: what lies between was deleted",
-                extent.begin
-            );
-            if !self.accept_loss {
-                bail!("{why}. --accept-loss goes on from that snapshot");
-            }
-            return Ok(Restored { fold, journal: extent.begin, lost: Some(Lost { why }) });
-        }
-        let mut lost = None;
-        if let Some(beyond) = self.snapshots.kept()?.iter().find(|kept| kept.journal > extent.end) {
-            let why = format!(
-                "the journal `{}` ends at {}, and {} speaks of {}: it was made again, or is another",
-                partition.topic,
-                extent.end,
-                beyond.path.display(),
-                beyond.journal
-            );
-            if !self.accept_loss {
-                bail!("{why}. --accept-loss begins with an empty store, and judges again what is there");
-            }
-            lost = Some(Lost { why });
-        }
-        if extent.begin > 0 {
-            let why = format!("there is no snapshot, and the journal begins at {}, not at 0", extent.begin);
-            if !self.accept_loss {
-                bail!("{why}: its beginning was deleted. --accept-loss begins with an empty store");
-            }
-            lost = Some(Lost { why });
-        }
-        Ok(Restored { fold: Fold::new(self.scheme.clone()), journal: extent.begin, lost })
-    }
-
-    /// The state to audit from: none at all where the journal is whole, else the oldest snapshot that reaches it.
-    fn audited_from(&self, journal_begin: i64) -> anyhow::Result<(Fold, i64)> {
-        if journal_begin == 0 {
-            return Ok((Fold::new(self.scheme.clone()), 0));
-        }
-        let mut kept = self.snapshots.kept()?;
-        kept.retain(|kept| kept.journal >= journal_begin);
-        // The oldest that can be used: others may have been made under another secret.
-        let mut refused = None;
-        for Kept { journal, path } in kept.iter().rev() {
-            match snapshots::load(path, &self.scheme.settings) {
-                Ok(fold) => return Ok((fold, *journal)),
-                Err(error) => refused = Some(error.context(format!("snapshot {}", path.display()))),
-            }
-        }
-        let nothing = format!("the journal begins at {journal_begin}, and no snapshot that reaches it can be used");
-        Err(match refused {
-            Some(error) => error.context(nothing),
-            None => anyhow::anyhow!("{nothing}: there is nothing to audit from"),
-        })
-    }
-
-    fn restored_from(&self, fold: &Fold, journal: i64) {
-        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
-        (progress.number, progress.journal, progress.snapshot_number) = (fold.number, journal, fold.number);
-        progress.recent = vec![(fold.number, journal)];
-    }
-
-    /// Whether an epoch is to begin before judging goes on, and from what. Changes the state accordingly.
-    fn turn(&self, fold: &mut Fold, lost: Option<Lost>) -> anyhow::Result<Option<Origin>> {
-        let lost = match lost {
-            Some(lost) => Some(lost),
-            None => self.missing_inputs(fold)?,
-        };
-        if let Some(Lost { why }) = lost {
-            error!("LOSS ACCEPTED: {why}");
-            if !fold.is_under(&self.scheme) {
-                *fold = Fold {
-                    positions: fold.positions.clone(),
-                    marks: fold.marks.clone(),
-                    number: fold.number,
-                    epoch: fold.epoch,
-                    ..Fold::new(self.scheme.clone())
-                };
-            }
-            return Ok(Some(Origin::Snapshot { why }));
-        }
-        if fold.epoch == 0 {
-            let Some(path) = &self.first_store else { return Ok(Some(Origin::Empty)) };
-            let first = snapshots::load(path, &self.scheme.settings)
-                .with_context(|| format!("store {} cannot be begun with", path.display()))?;
-            fold.filter = first.filter;
-            return Ok(Some(Origin::Snapshot { why: "began with a store that `scan --store` made".into() }));
-        }
-        if self.first_store.is_some() {
-            warn!("the journal is not empty, the store to begin with is passed over");
-        }
-        let turned = match &fold.succession {
-            Some(_) => self.turn_beside(fold),
-            None if fold.scheme.is_like(&self.scheme) => {
-                if self.scheme.settings.former.is_some() {
-                    info!("`previous` is needed no more, but to audit what was judged under it");
-                }
-                return Ok(None);
-            }
-            None => match fold.carry(self.scheme.clone()) {
-                Ok(()) => return Ok(Some(Origin::Carried)),
-                Err(error) => self.begin_beside(fold, error).map(Some),
-            },
-        };
-        match turned {
-            Err(error) if self.accept_loss => {
-                error!("LOSS ACCEPTED: the store begins anew: {error:#}");
-                let Fold { positions, marks, number, epoch, .. } =
-                    std::mem::replace(fold, Fold::new(self.scheme.clone()));
-                *fold = Fold { positions, marks, number, epoch, ..Fold::new(self.scheme.clone()) };
-                Ok(Some(Origin::Snapshot { why: format!("settings changed: {error:#}") }))
-            }
-            turned => turned,
-        }
-    }
-
-    /// Inputs that were deleted before they were read, or topics that were made again.
-    fn missing_inputs(&self, fold: &mut Fold) -> anyhow::Result<Option<Lost>> {
-        let mut found: Option<String> = None;
-        let inputs = self.inputs_from(&fold.positions)?;
-        let changed = fold.marks.changed(&*self.bus, &inputs)?;
-        for (partition, wanted) in inputs.0 {
-            let extent = self.bus.extent(&partition)?;
-            let changed = changed.iter().find(|(other, _)| other.topic == partition.topic);
-            let gone = match changed {
-                Some((partition, offset)) => BusError::MadeAgain { partition: partition.clone(), offset: *offset },
-                None if (extent.begin..=extent.end).contains(&wanted) => continue,
-                None => {
-                    let (begin, end) = (extent.begin, extent.end);
-                    BusError::Gone { partition: partition.clone(), wanted, begin, end }
-                }
-            };
-            if wanted == 0 && fold.epoch == 0 {
-                info!(%partition, begin = extent.begin, "the topic's beginning is gone, judging begins with what is there");
-            } else if !self.accept_loss {
-                return Err(anyhow::Error::new(gone).context(
-                    "records are not there. Nothing is judged until this is looked at; --accept-loss goes on from what there is",
-                ));
-            } else {
-                counted::lost(&partition.topic, extent.begin - wanted);
-                found = Some(found.map_or_else(|| gone.to_string(), |others| format!("{others}; {gone}")));
-            }
-            fold.marks.forget(&partition);
-            fold.positions.0.insert(partition, extent.begin);
-        }
-        Ok(found.map(|why| Lost { why }))
-    }
-
     /// Where each partition of the inputs goes on.
     fn inputs_from(&self, positions: &Positions) -> Result<Positions, BusError> {
         let mut from = Positions::default();
@@ -486,72 +283,12 @@ impl Instance {
         }
     }
 
-    /// Notes that an entry is committed.
-    fn committed(&self, committed: &Committed, fold: &Fold) {
-        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
-        (progress.number, progress.journal) = (committed.entry.number, committed.journal);
-        progress.recent.push((committed.entry.number, committed.journal));
-        if progress.recent.len() > RECENT_MAX {
-            progress.recent.drain(..RECENT_MAX / 2);
-        }
-        counted::journal(committed.journal);
-        let snapshot_at = progress.snapshot_at;
-        drop(progress);
-        self.show_entry(&committed.entry);
-        if self.is_time_to_count() {
-            counted::snapshot_age(snapshot_at.elapsed());
-            counted::census(fold);
-            self.show_store(fold);
-        }
-    }
-
-    /// Whether it is time to look at the tables again.
-    fn is_time_to_count(&self) -> bool {
-        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_due = progress.counted_at.elapsed() > COUNT_EVERY;
-        if is_due {
-            progress.counted_at = Instant::now();
-        }
-        is_due
-    }
-
-    /// Where the journal goes on after the entry `number`, if that is committed and was not long ago.
-    fn journal_of(&self, number: u64) -> Option<i64> {
-        let progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
-        progress.recent.iter().rev().find(|(other, _)| *other == number).map(|(_, journal)| *journal)
-    }
-
-    fn snapshot_number(&self) -> u64 {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner).snapshot_number
-    }
-
-    fn snapshot_written(&self, number: u64, n_bytes: u64) {
-        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
-        (progress.snapshot_number, progress.snapshot_at) = (number, Instant::now());
-        counted::snapshot(n_bytes);
-    }
-
-    /// Trims the journal behind the oldest snapshot that is kept, and lets go of the inputs before it. The empty state that
-    /// all began with is one of the kept until others have taken its place.
-    fn trim(&self, kept: &[Kept]) {
-        let Some(oldest) = kept.last() else { return };
-        if kept.len() < self.scheme.settings.snapshot.kept.get() {
-            return;
-        }
-        let partition = Partition::new(self.outlet.journal_topic(), 0);
-        let trimmed = self.bus.trim(&partition, oldest.journal).map_err(anyhow::Error::from);
-        let let_go = || Ok(self.bus.protect(&snapshots::positions(&oldest.path)?)?);
-        if let Err(error) = trimmed.and_then(|()| let_go()) {
-            warn!("the journal could not be trimmed, it will be after the next snapshot: {error:#}");
-        }
-    }
-
     fn n_threads(&self) -> NonZeroUsize {
         NonZeroUsize::new(self.scheme.settings.batch.threads).unwrap_or(cores())
     }
 
     /// Signing is most of the work: the fold has threads of its own only where there are many.
-    fn n_fold_threads(&self) -> usize {
+    pub(super) fn n_fold_threads(&self) -> usize {
         (self.n_threads().get() / 4).max(1)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! # Invariants
 //! - Batches are published in their order, each once; after the first that fails there is none.
-//!   (`tests/promises/run.rs`)
+//!   (`tests/promises/run`)
 
 use super::counted;
 use super::fold::Folded;

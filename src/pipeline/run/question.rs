@@ -9,7 +9,7 @@
 use super::fold::Fold;
 use crate::document::Kind;
 use crate::metrics as names;
-use crate::store::{Card, Kept, Ref};
+use crate::store::{Card, Excerpt, Kept, Ref};
 use crate::verdict::event::{ClusterEvent, Source, Verdict};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use metrics::gauge;
@@ -92,6 +92,9 @@ pub struct Known {
     /// What was last said of it, as far as that can be told from its record.
     #[serde(skip)]
     pub verdict: Option<Verdict>,
+    /// The beginning of its text, where that is kept.
+    #[serde(skip)]
+    pub excerpt: Option<Excerpt>,
 }
 
 /// A group of copies.
@@ -162,7 +165,8 @@ fn known(fold: &Fold, id: &str) -> Option<Known> {
         Some(Prototype { url, domain, canonical, source, is_head: head == Some(own), truncated, n_core_words, kept })
     });
     let verdict = own.and_then(|own| fold.filter.judge().last_said(own, store));
-    Some(Known { kind, group, prototype, verdict })
+    let excerpt = own.and_then(|own| store.excerpt(own));
+    Some(Known { kind, group, prototype, verdict, excerpt })
 }
 
 #[cfg(test)]

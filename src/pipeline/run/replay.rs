@@ -5,7 +5,7 @@
 //!
 //! # Invariants
 //! - Records come in the order of the ranges, each once, whatever the order in which the bus brings them.
-//!   (`tests/promises/run.rs`)
+//!   (`tests/promises/run`)
 
 use super::journal::Range;
 use crate::bus::{Bus, BusError, Partition, Positions, Reader, Record};

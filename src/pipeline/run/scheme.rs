@@ -23,7 +23,7 @@ use std::sync::atomic::AtomicBool;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Sections that decide nothing.
-const INDIFFERENT: [&str; 12] = [
+const INDIFFERENT: [&str; 13] = [
     "secret",
     "previous",
     "mode",
@@ -33,6 +33,7 @@ const INDIFFERENT: [&str; 12] = [
     "batch",
     "snapshot",
     "http",
+    "texts",
     "check",
     "milter",
     "kafka",
@@ -95,11 +96,15 @@ impl Scheme {
         }
         let mut settings = merged(decisive, ours).map_err(SchemeError::Settings)?;
         let shelf = Shelf::new(ours);
-        let lexicons = Lexicons::new(&settings, |name| shelf.read(name))?;
-        let mut made = Self::with(Arc::new(settings.clone()), lexicons.clone());
+        // Their tables are keyed by the secret too: each has its own.
+        let with_secret = |settings: &Settings| {
+            let lexicons = Lexicons::new(settings, |name| shelf.read(name))?;
+            Ok::<_, Problems>(Self::with(Arc::new(settings.clone()), lexicons))
+        };
+        let mut made = with_secret(&settings)?;
         if let Some(former) = ours.former.as_ref().filter(|_| made.key_id() != key_id) {
             settings.secret = former.secret.clone();
-            made = Self::with(Arc::new(settings), lexicons);
+            made = with_secret(&settings)?;
         }
         if made.key_id() != key_id {
             return Err(SchemeError::Key { found: key_id.to_owned(), ours: made.key_id() });
@@ -143,6 +148,29 @@ impl Scheme {
     /// Whether both fold alike.
     pub fn is_like(&self, other: &Self) -> bool {
         self.key_id == other.key_id && self.decisive() == other.decisive()
+    }
+
+    /// Whether both make the same of every record, whatever they then say of it.
+    pub fn signs_like(&self, other: &Self) -> bool {
+        let signing = |scheme: &Self| {
+            let mut decisive = scheme.decisive();
+            let spelled_one_in = decisive["store"]["spelled_one_in"].take();
+            if let Value::Object(sections) = &mut decisive {
+                sections
+                    .retain(|name, _| !["store", "mirror", "quilt", "template", "revisions"].contains(&name.as_str()));
+            }
+            (decisive, spelled_one_in)
+        };
+        self.key_id == other.key_id && signing(self) == signing(other)
+    }
+
+    /// The same, for the inputs that `other` reads.
+    pub fn for_inputs_of(&self, other: &Self) -> Self {
+        let mut settings = Settings::clone(&self.settings);
+        let topics = &other.settings.topics;
+        (settings.topics.pages, settings.topics.emails) = (topics.pages.clone(), topics.emails.clone());
+        settings.topics.signed = topics.signed.clone();
+        Self { settings: Arc::new(settings), lexicons: self.lexicons.clone(), key_id: self.key_id }
     }
 
     /// What takes records in under it.
@@ -203,6 +231,7 @@ fn merged(decisive: &Value, ours: &Settings) -> Result<Settings, serde_json::Err
 
 #[cfg(test)]
 mod tests {
+    use super::super::inlet::Fate;
     use super::*;
     use crate::config::Secret;
 
@@ -210,6 +239,21 @@ mod tests {
         let mut settings = Settings::default();
         change(&mut settings);
         Scheme::new(Arc::new(settings)).unwrap()
+    }
+
+    /// What I-Match makes of a mail.
+    fn coordinates(scheme: &Scheme) -> String {
+        let text = "Dear customer, your parcel could not be delivered today since nobody was at home. Please choose another day and\r\n\
+            pay the small fee for storage within two days, or it will be returned to its sender. The warehouse is open from\r\n\
+            Monday to Friday between nine and five; bring your passport, the tracking number and this message. Questions about\r\n\
+            customs, insurance or damage are answered by the office in the harbour, whose address you find on our website.";
+        let value = Some(format!("Subject: parcels\r\n\r\n{text}\r\n").into_bytes());
+        let partition = crate::bus::Partition::new(scheme.settings.topics.emails.as_str(), 0);
+        let record = crate::bus::Record { partition, offset: 0, time_ms: 0, key: None, headers: Vec::new(), value };
+        match scheme.inlet().take(record).fate {
+            Fate::Document(arrival) => format!("{:?}", arrival.signatures.imatch.expect("it has words enough")),
+            _ => panic!("it is a mail"),
+        }
     }
 
     #[test]
@@ -235,7 +279,10 @@ mod tests {
         let refused = Scheme::recorded(&made.decisive(), &made.key_id(), SCHEME, &Settings::default());
         assert!(matches!(refused, Err(SchemeError::Key { .. })));
         let ours = Settings { former: Some(made.settings.clone()), ..Settings::default() };
-        assert!(Scheme::recorded(&made.decisive(), &made.key_id(), SCHEME, &ours).unwrap().is_like(&made));
+        let read = Scheme::recorded(&made.decisive(), &made.key_id(), SCHEME, &ours).unwrap();
+        assert!(read.is_like(&made));
+        assert_eq!(coordinates(&read), coordinates(&made), "it signs as it did");
+        assert_ne!(coordinates(&read), coordinates(&scheme(|_| ())));
         assert!(!made.decisive().to_string().contains("another"));
         let refused = Scheme::recorded(&made.decisive(), &made.key_id(), SCHEME + 1, &Settings::default());
         assert!(matches!(refused, Err(SchemeError::Scheme { .. })));

@@ -35,7 +35,7 @@ impl Instance {
 
     /// Shows what the store holds.
     pub(super) fn show_store(&self, fold: &Fold) {
-        let store = (fold.filter.census(), fold.filter.store().plan().tables().to_vec());
+        let store = (fold.filter.census(), fold.filter.store().plan().all().collect());
         self.state.directory().stand(|standing| standing.store = Some(store));
     }
 

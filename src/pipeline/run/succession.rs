@@ -16,6 +16,7 @@ use super::scheme::{Scheme, Under};
 use crate::bus::{Partition, Positions};
 use crate::http::Role;
 use crate::pipeline::filter::Event;
+use crate::store::Plan;
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -174,7 +175,7 @@ const ROLES: &str = "settings that the store cannot go on under need --role all 
 /// Says that two stores are there.
 fn tell(fold: &Fold) {
     let Some(succession) = &fold.succession else { return };
-    let [elder, successor] = [&fold.scheme, &succession.scheme].map(|scheme| scheme.settings.store.memory);
+    let [elder, successor] = [&fold.scheme, &succession.scheme].map(|scheme| Plan::of(&scheme.settings).total());
     let hours_left = fold.overlap_left().unwrap_or_default().as_secs_f64() / 3600.0;
     info!(
         memory_bytes = elder + successor,

@@ -8,7 +8,7 @@
 //!
 //! Of those that are too old only so many are looked at as make room: after a long silence all of them would be.
 
-use super::{Cells, Handle, NONE, Newcomer, Prototypes, Ref, blob};
+use super::{Cells, Handle, NONE, Newcomer, Prototypes, Ref};
 use std::iter::Sum;
 
 /// Who gives way to a document.
@@ -196,7 +196,7 @@ impl Prototypes {
 
 fn needed(newcomer: &Newcomer<'_>) -> Room {
     let mut bytes = Vec::new();
-    blob(newcomer, &mut bytes);
+    newcomer.blob(&mut bytes);
     Room { n_slots: 1, n_cells: Cells::cells_for(bytes.len()) as isize }
 }
 

@@ -1,6 +1,7 @@
 //! A document is forgotten because somebody asked for it, not because there was no room.
 
 use super::super::keys::id_key;
+use super::super::reference::Ref;
 use super::Settler;
 use crate::document::Kind;
 
@@ -10,10 +11,10 @@ impl Settler {
         let mut any = false;
         for kind in [Kind::Page, Kind::Email] {
             let key = id_key(id, kind);
-            let Some(sighting) = self.seen.get(key) else { continue };
-            any = true;
-            let own = sighting.of.filter(|of| self.prototypes.get(*of).is_some_and(|found| found.id_key == key));
-            if let Some(own) = own {
+            // Its record may have outlived the memory of its id: all are looked at.
+            let own: Vec<Ref> = self.prototypes.live_of(key).collect();
+            any |= !own.is_empty() || self.seen.get(key).is_some();
+            for own in own {
                 self.prototypes.replace(own, self.clock.position);
             }
             self.seen.forget(key);

@@ -3,10 +3,13 @@
 //! Whose copy it is and whose style it has is found by the same code as in the fold; what the fold would then write down is only
 //! reckoned with: who would have gone, and how large its group would be.
 
+use super::super::card::Card;
 use super::super::prototypes::Doomed;
 use super::super::settled::Settled;
 use super::super::{Arrival, Ref};
-use super::{Arriving, Canonical, Card, Recognised, Recrawl, Settler, member};
+use super::style::member;
+use super::{Arriving, Recognised, Recrawl, Settler};
+use crate::config::Canonical;
 
 impl Settler {
     /// What [`Settler::settle`] would say of `arrival`, who would have given way to it, and which clusters would have become part

@@ -10,8 +10,9 @@
 //! - A unit of one character has a form with one character. (`a_character_stays_one_character`)
 
 use caseless::Caseless;
-use unicode_normalization::UnicodeNormalization;
+use std::sync::LazyLock;
 use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 /// Marks of one run that count.
 const MARKS_MAX: usize = 30;
@@ -40,10 +41,16 @@ pub fn each_char(piece: &str, mut with: impl FnMut(char)) {
     }
 }
 
-fn each_char_between(piece: &str, mut with: impl FnMut(char)) {
-    if piece.is_empty() {
-        return;
+fn each_char_between(piece: &str, with: impl FnMut(char)) {
+    let simple = SimpleForms::get();
+    if piece.chars().all(|c| simple.of(c).is_some()) {
+        return piece.chars().filter_map(|c| simple.of(c)).for_each(with);
     }
+    each_char_in_full(piece, with);
+}
+
+/// By the tables of Unicode, whatever stands in `piece`.
+fn each_char_in_full(piece: &str, mut with: impl FnMut(char)) {
     let mut n_marks = 0;
     let seen = piece.chars().filter(|c| !is_ignorable(*c)).filter(move |c| {
         n_marks = if canonical_combining_class(*c) == 0 { 0 } else { n_marks + 1 };
@@ -54,6 +61,44 @@ fn each_char_between(piece: &str, mut with: impl FnMut(char)) {
     }
     let apostrophe = |c| if c == '\u{2019}' { '\'' } else { c };
     seen.map(apostrophe).nfkc().default_case_fold().nfkc().for_each(&mut with);
+}
+
+/// The forms of characters that are one character whatever stands beside them: they are starters, combine with nothing before
+/// them, and fold to others of that kind. Most words that are not ASCII consist of these. (`simple_forms_are_the_full_ones`)
+struct SimpleForms {
+    /// 0 for those whose form is not simple.
+    low: [u16; Self::N_LOW],
+}
+
+impl SimpleForms {
+    /// Latin, Greek, Cyrillic, Armenian, Hebrew.
+    const N_LOW: usize = 0x600;
+
+    fn get() -> &'static Self {
+        static FORMS: LazyLock<SimpleForms> = LazyLock::new(|| {
+            let simple = |code: u32| {
+                let c = char::from_u32(code)?;
+                let mut folded = std::iter::once(c).default_case_fold();
+                let (form, None) = (folded.next()?, folded.next()) else { return None };
+                let stays = |c: char| {
+                    canonical_combining_class(c) == 0 && is_nfkc_quick(std::iter::once(c)) == IsNormalized::Yes
+                };
+                (stays(c) && stays(form) && !is_ignorable(c)).then_some(form as u16)
+            };
+            SimpleForms { low: std::array::from_fn(|code| simple(code as u32).unwrap_or(0)) }
+        });
+        &FORMS
+    }
+
+    #[inline]
+    fn of(&self, c: char) -> Option<char> {
+        match c {
+            // Han characters stay as they are.
+            '\u{4E00}'..='\u{9FFF}' => Some(c),
+            '\u{2019}' => Some('\''),
+            _ => self.low.get(c as usize).filter(|form| **form != 0).and_then(|form| char::from_u32((*form).into())),
+        }
+    }
 }
 
 /// Whether `c` can begin a unit: a letter, a digit, a character of a script without spaces.
@@ -117,6 +162,26 @@ mod tests {
             let once = form(&c.to_string());
             assert_eq!(form(&once), once, "{c:?} {:x}", c as u32);
         }
+    }
+
+    #[test]
+    fn simple_forms_are_the_full_ones() {
+        let full = |piece: &str| {
+            let mut form = String::new();
+            each_char_in_full(piece, |c| form.push(c));
+            form
+        };
+        // A mark, a letter that composes, half of a Hangul syllable, a Greek letter whose form depends on its place in other folds.
+        let beside = ["", "a", "\u{301}", "\u{AC}", "\u{1161}", "\u{3C3}", "\u{4E00}"];
+        let mut n_simple = 0;
+        for c in (0..0xA000).filter_map(char::from_u32) {
+            n_simple += usize::from(SimpleForms::get().of(c).is_some());
+            for (before, after) in beside.iter().flat_map(|before| beside.map(|after| (before, after))) {
+                let piece = format!("{before}{c}{after}");
+                assert_eq!(form(&piece), full(&piece), "{piece:?}");
+            }
+        }
+        assert!(n_simple > 0x5200 + 1000, "{n_simple}");
     }
 
     fn nfkc_characters(c: char) -> usize {

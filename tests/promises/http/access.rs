@@ -44,10 +44,10 @@ fn writing_needs_the_token_and_reading_on_this_machine_does_not() {
 fn on_an_address_of_the_network_reading_needs_the_token_too() {
     let mut served = Served::start(ground(|settings| settings.http.listen = "0.0.0.0:0".parse().unwrap()));
     served.address.set_ip("127.0.0.1".parse().unwrap());
-    for path in ["/healthz", "/readyz"] {
+    for path in ["/healthz", "/readyz", "/", "/dashboard/app.js"] {
         assert_ne!(served.get(path).status, 401, "{path}");
     }
-    for path in ["/metrics", "/v1/verdicts?from=end&wait=0", "/v1/snapshot", "/", "/v1/nothing"] {
+    for path in ["/metrics", "/v1/verdicts?from=end&wait=0", "/v1/snapshot", "/v1/nothing"] {
         served.get(path).problem(401, "token");
     }
     assert_eq!(served.get_with("/metrics", &[("authorization", &served.bearer())]).status, 200);

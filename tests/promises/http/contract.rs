@@ -14,7 +14,7 @@ fn the_document_is_served_and_names_what_there_is() {
     for path in document["paths"].as_object().unwrap().keys() {
         assert!(run.contains(path.split('{').next().unwrap()), "{path} is not in docs/RUN.md");
     }
-    served.get("/").problem(404, "unknown_path");
+    served.get("/v2").problem(404, "unknown_path");
     let other =
         super::answer(super::agent().delete(served.url("/v1/stats")).header("authorization", served.bearer()).call());
     other.problem(405, "method");

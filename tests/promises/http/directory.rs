@@ -94,6 +94,12 @@ fn what_was_said_can_be_asked_for_everywhere(ground: Ground) {
     let known = clusters(&served);
     let served = served.restarted();
     served.until("/v1/stats", |stats| stats["held"]["verdicts"] == N_IDS + 1);
+    // How clusters have grown is still told; where the topic was compacted, less of it.
+    let (largest, size) = known.iter().max_by_key(|(_, size)| **size).unwrap();
+    served.until(&format!("/v1/clusters/{largest}"), |shown| shown["growth"].as_array().unwrap().len() >= 2);
+    let growth = served.good(&format!("/v1/clusters/{largest}"), "members")["growth"].clone();
+    let last = growth.as_array().unwrap().last().unwrap()["size"].as_u64().unwrap();
+    assert!(last >= *size && growth[0]["size"] == 5, "{growth}");
     let all = listed(&served, "");
     assert_eq!(by_id(all.clone()), expected);
     assert_eq!(all[0]["id"], "new", "the newest is the first");
@@ -153,6 +159,10 @@ fn lists_are_chosen_and_gone_on_with() {
         ),
         ("label=spam".into(), Box::new(|_| false)),
         (
+            "q=EDITFIXERS.exampl".into(),
+            Box::new(|verdict| verdict["domain"].as_str().is_some_and(|domain| domain == "creditfixers.example")),
+        ),
+        (
             "q=CREDITFIXERS.example%2Fcred8".into(),
             Box::new(|verdict| verdict["id"].as_str().unwrap().contains("creditfixers.example/cred8")),
         ),
@@ -205,6 +215,12 @@ fn clusters_are_ranked_and_shown_with_members() {
         let leader = &shown["cluster"]["leaders"][0];
         assert!(members.iter().any(|member| member["id"] == *leader), "{id}: no {leader}");
         assert!(shown["cluster"]["size"].as_u64() >= told["size"].as_u64(), "as it is now, not as it was told of");
+        let growth = shown["growth"].as_array().unwrap();
+        let sizes: Vec<u64> = growth.iter().map(|point| point["size"].as_u64().unwrap()).collect();
+        assert!(
+            sizes.is_sorted() && sizes.first() == Some(&5) && sizes.last() == told["size"].as_u64().as_ref(),
+            "{shown}"
+        );
         assert_eq!(served.get(&format!("/v1/clusters/{id}?members=1")).json()["members"].as_array().unwrap().len(), 1);
     }
     served.get("/v1/clusters/t-0000000000000000").problem(404, "unknown_cluster");
@@ -298,7 +314,7 @@ fn every_id_can_be_asked_for() {
     }
     served.first(ids.len());
     for id in ids {
-        for resource in ["documents", "prototypes", "explain"] {
+        for resource in ["documents", "prototypes", "explain", "texts"] {
             let answer = served.get(&format!("/v1/{resource}/{}", encoded(id)));
             assert_eq!((answer.status, answer.json()["id"].as_str()), (200, Some(id)), "{resource} {}", answer.body);
         }

@@ -14,6 +14,7 @@ mod labels;
 mod limits;
 mod snapshot;
 mod stats;
+mod texts;
 mod verdicts;
 
 use crate::bus::{Ground, embedded};
@@ -26,7 +27,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// The schemas of what is answered.
-pub(crate) const ANSWERS: [&str; 15] = [
+pub(crate) const ANSWERS: [&str; 16] = [
     "accepted",
     "check",
     "clusters",
@@ -41,6 +42,7 @@ pub(crate) const ANSWERS: [&str; 15] = [
     "prototype",
     "readiness",
     "stats",
+    "text",
     "verdicts",
 ];
 

@@ -13,6 +13,7 @@ fn whatever_the_server_does_the_mail_goes_on() {
         (Reaction::Silence, "timeout"),
         (Reaction::Answer(202, r#"{"learned": true, "position": null}"#.into()), "late"),
         (Reaction::Answer(503, r#"{"reason": "timeout"}"#.into()), "unavailable"),
+        (Reaction::Answer(429, r#"{"reason": "rate"}"#.into()), "unavailable"),
         (Reaction::Answer(500, "oops".into()), "unavailable"),
         (Reaction::Answer(301, String::new()), "unavailable"),
         (Reaction::Answer(422, r#"{"reason": "headers\r\nfoo=bar"}"#.into()), "refused"),

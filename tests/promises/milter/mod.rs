@@ -6,10 +6,12 @@ mod hostile;
 mod postfix;
 mod questions;
 mod rspamd;
+mod shadow;
 mod stop;
 mod wire;
 
 use crate::bus::Ground;
+use crate::http::Served;
 use crate::run::Process;
 use fake::{Fake, Reaction, checked};
 use seamripper::config::{Listen, Settings};
@@ -37,9 +39,18 @@ pub(crate) struct Milter {
 impl Milter {
     /// Asks the server at this address.
     pub(crate) fn of(server: SocketAddr, change: impl FnOnce(&mut Settings)) -> Self {
+        Self::with_token(server, "a-token-of-the-test", change)
+    }
+
+    /// Asks a run.
+    pub(crate) fn of_run(run: &Served, change: impl FnOnce(&mut Settings)) -> Self {
+        Self::with_token(run.address, &run.token, change)
+    }
+
+    fn with_token(server: SocketAddr, token: &str, change: impl FnOnce(&mut Settings)) -> Self {
         let mut ground = ground();
         std::fs::create_dir(&ground.settings.bus.folder).unwrap();
-        std::fs::write(ground.settings.bus.folder.join("http-token"), "a-token-of-the-test\n").unwrap();
+        std::fs::write(ground.settings.bus.folder.join("http-token"), token).unwrap();
         ground.settings.milter.server = format!("http://{server}").try_into().unwrap();
         // A machine that is busy with other tests is no server that fails.
         ground.settings.milter.timeout_ms = 30_000;

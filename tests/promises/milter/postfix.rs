@@ -181,13 +181,13 @@ mod stories {
         assert!(asked.header("id").unwrap().starts_with(&format!("{queue_id}-")), "{queue_id}: {asked:?}");
     }
 
-    /// Killed, hung and stopped in order, again and again, while mails come.
+    /// Killed, hung and stopped in order, again and again, while mails come that a run is asked about.
     #[test]
     fn every_mail_is_delivered_whatever_happens_to_the_milter() {
         const N_SENDERS: usize = 6;
         const N_EACH: usize = 30;
-        let fake = Fake::start(|_| Reaction::Answer(200, checked("filter", &[])));
-        let mut milter = Milter::of(fake.address, |settings| settings.milter.stop_timeout_ms = 500);
+        let mut run = crate::http::served(|_| ());
+        let mut milter = Milter::of_run(&run, |settings| settings.milter.stop_timeout_ms = 500);
         let port = milter.address.port();
         let timeouts = ["milter_connect_timeout=1s", "milter_command_timeout=1s", "milter_content_timeout=1s"];
         let postfix = Postfix::up(&format!("inet:127.0.0.1:{port}"), &timeouts);
@@ -252,6 +252,12 @@ mod stories {
         let n_checked = postfix.delivered().iter().filter(|mail| mail.contains("X-Seamripper-Status: checked")).count();
         assert!((1..n_mails).contains(&n_checked), "{n_checked} of {n_mails} were checked");
         assert_eq!(postfix.n_held(), 0);
+        // Whatever the run was given of them, it has judged once.
+        run.process.signal("TERM");
+        assert!(run.process.ended().success(), "{}", run.process.log());
+        let n_judged = crate::run::n_judged(&crate::run::verdicts(&*run.ground.open(), &run.ground));
+        assert!((n_checked..=n_mails).contains(&n_judged), "{n_judged} were judged, {n_checked} say so");
+        crate::run::audited(&run.ground, n_judged);
     }
 
     #[test]

@@ -76,3 +76,21 @@ fn reading_makes_no_bus() {
     }
     assert!(!ground.settings.bus.folder.exists());
 }
+
+/// A store that the system has no room for ends the run at once: nobody is left who says that it is alive.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_store_without_address_space_ends_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = "[http]\nlisten = \"127.0.0.1:0\"\n[store]\nmemory = 8589934592\n";
+    std::fs::write(folder.path().join("large.toml"), settings).unwrap();
+    let ended = assert_cmd::Command::new("sh")
+        .args(["-c", "ulimit -v 4000000; exec \"$0\" run -c large.toml", env!("CARGO_BIN_EXE_seamripper")])
+        .current_dir(folder.path())
+        .timeout(std::time::Duration::from_secs(120))
+        .assert()
+        .failure();
+    let output = ended.get_output();
+    assert!(output.status.code().is_some(), "it had to be killed");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no address space"), "{output:?}");
+}

@@ -4,6 +4,7 @@
 
 mod embedded;
 mod faults;
+mod heirs;
 mod kafka;
 mod memory;
 mod oracle;
@@ -17,6 +18,7 @@ mod trouble;
 use crate::bus::Ground;
 use crate::made::Made;
 use seamripper::bus::{Bus, Outgoing, Partition, Positions, Reader, Record};
+use seamripper::config::Settings;
 use seamripper::document::{self, Format};
 use seamripper::verdict::event::Verdict;
 use std::cell::RefCell;
@@ -276,7 +278,7 @@ impl Drop for Process {
 pub(crate) fn command(ground: &Ground, arguments: &[&str], fault: Option<&str>) -> Command {
     // A file of its own: another process may be reading the last one just now.
     let path = ground.folder.path().join(format!("seamripper-{}.toml", number()));
-    std::fs::write(&path, toml(ground)).unwrap();
+    std::fs::write(&path, toml(&ground.settings)).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_seamripper"));
     command.args(arguments).arg("-c").arg(&path).current_dir(ground.folder.path());
     if let Some(fault) = fault {
@@ -285,10 +287,10 @@ pub(crate) fn command(ground: &Ground, arguments: &[&str], fault: Option<&str>) 
     command
 }
 
-/// The settings that a ground changes, as a file.
-fn toml(ground: &Ground) -> String {
-    let settings = serde_json::to_value(&ground.settings).unwrap();
-    let defaults = serde_json::to_value(seamripper::config::Settings::default()).unwrap();
+/// What settings change, as a file. Secrets are not shown.
+pub(crate) fn toml(own: &Settings) -> String {
+    let settings = serde_json::to_value(own).unwrap();
+    let defaults = serde_json::to_value(Settings::default()).unwrap();
     let mut toml = format!("mode = {}\n", settings["mode"]);
     for (section, values) in settings.as_object().unwrap() {
         let Some(values) = values.as_object() else { continue };
@@ -301,7 +303,7 @@ fn toml(ground: &Ground) -> String {
         toml += &format!("{label:?} = {action}\n");
     }
     toml += "[kafka.properties]\n";
-    for (name, value) in &ground.settings.kafka.properties {
+    for (name, value) in &own.kafka.properties {
         toml += &format!("{name:?} = {:?}\n", value.reveal());
     }
     toml

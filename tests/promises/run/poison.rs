@@ -32,13 +32,17 @@ pub(super) fn every_malformed_record_is_set_aside_and_the_others_are_judged(grou
         let headers = vec![("mine".into(), b"kept".to_vec())];
         feeder.append(vec![Outgoing { headers, value: Some(value.to_vec()), ..Outgoing::to(*topic) }]).unwrap();
     }
+    // An id that is too long to be one, of a record that cannot be read.
+    let long =
+        Outgoing { key: Some(vec![b'k'; 3000]), value: Some(b"{".to_vec()), ..Outgoing::to(topics.pages.as_str()) };
+    feeder.append(vec![long]).unwrap();
     // A value that is not there is no document, and no mistake.
     feeder.append(vec![Outgoing { key: Some(b"gone".to_vec()), ..Outgoing::to(topics.pages.as_str()) }]).unwrap();
     drain(ground);
     let letters = records(&*bus, &topics.dead_letters);
-    assert_eq!(letters.len(), poison.len());
+    assert_eq!(letters.len(), poison.len() + 1);
     for (topic, value, reason) in &poison {
-        let found = letters.iter().filter(|letter| {
+        let found = letters.iter().filter(|letter| letter.key.is_none()).filter(|letter| {
             letter.header("topic") == Some(topic.as_bytes()) && letter.value.as_deref().unwrap() == *value
         });
         let found: Vec<_> = found.collect();
@@ -50,6 +54,9 @@ pub(super) fn every_malformed_record_is_set_aside_and_the_others_are_judged(grou
     let verdicts = verdicts(&*bus, ground);
     let n_rejected = verdicts.values().filter(|verdict| verdict.outcome == Outcome::Rejected).count();
     assert_eq!(n_judged(&verdicts) - n_rejected, good.len());
+    let is_digest = |id: &str| id.starts_with("p-") && id.len() == 2 + 32;
+    let n_digests = verdicts.values().filter(|verdict| verdict.outcome == Outcome::Rejected && is_digest(&verdict.id));
+    assert_eq!(n_digests.count(), 1, "its id is a digest");
     audited(ground, good.len() + n_rejected);
 }
 

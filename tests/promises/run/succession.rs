@@ -1,14 +1,16 @@
 //! Secret and lexicons change on a live system: one scheme runs beside the other for one ttl, and nothing is missed.
 //!
-//! On the embedded bus, whose records can be given a time: hours pass in no time.
+//! On the embedded bus, whose records can be given a time: hours pass in no time. On Kafka a producer gives them one.
 
 use super::oracle::entries;
 use super::{Process, command, hasty, input, n_judged, records, verdicts};
 use crate::bus::{Ground, embedded};
 use crate::made::Made;
+use rdkafka::ClientConfig;
+use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
 use rusqlite::{Connection, params};
 use seamripper::bus::{BusError, Outgoing, Partition, Record};
-use seamripper::config::{Secret, Settings};
+use seamripper::config::{BusKind, Secret, Settings};
 use seamripper::pipeline::filter::Event;
 use seamripper::pipeline::run::inlet::Fate;
 use seamripper::pipeline::run::journal::{Origin, Range, What};
@@ -24,51 +26,57 @@ use xxhash_rust::xxh3::Xxh3;
 
 const HOUR_MS: i64 = 3_600_000;
 /// What the log says when the elder is dropped.
-const SUCCEEDED: &str = "the present settings decide from here on";
-const BESIDE: &str = "folded under the present ones too";
+pub(super) const SUCCEEDED: &str = "the present settings decide from here on";
+pub(super) const BESIDE: &str = "folded under the present ones too";
 
 /// A ground with a ttl of two hours, and a moment from which hours are counted.
-struct Stage {
-    ground: Ground,
+pub(super) struct Stage {
+    pub(super) ground: Ground,
     begun_ms: i64,
 }
 
 /// Settings in force: those of the stage with a change, and the file of those before.
 #[derive(Clone)]
-struct Force {
-    secret: &'static str,
-    mail_lexicon: Option<&'static str>,
-    previous: Option<PathBuf>,
+pub(super) struct Force {
+    pub(super) secret: &'static str,
+    pub(super) mail_lexicon: Option<&'static str>,
+    pub(super) previous: Option<PathBuf>,
 }
 
-const ONE: Force = Force { secret: "one", mail_lexicon: None, previous: None };
+pub(super) const ONE: Force = Force { secret: "one", mail_lexicon: None, previous: None };
 
 impl Stage {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let mut ground = hasty(embedded::ground());
         ground.settings.bus.lease_ms = 2000;
         ground.silence = Duration::from_secs(2);
+        Self::on(ground)
+    }
+
+    fn on(mut ground: Ground) -> Self {
         ground.settings.store.ttl_hours = 2;
         ground.settings.topics.partitions = 2;
         drop(ground.prepared());
-        let begun_ms = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64;
-        Self { ground, begun_ms }
+        let now_ms = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64;
+        // Kafka takes no record from the future.
+        let ago_ms = if ground.settings.bus.kind == BusKind::Kafka { 12 * HOUR_MS } else { 0 };
+        Self { ground, begun_ms: now_ms - ago_ms }
     }
 
     /// The file of settings that were in force.
     fn file(&self, force: &Force) -> PathBuf {
         let path = self.ground.folder.path().join(format!("was-{}-{:?}.toml", force.secret, force.mail_lexicon));
         let lexicon = force.mail_lexicon.map(|name| format!("[imatch]\nmail_lexicon = {name:?}\n")).unwrap_or_default();
-        let sections = super::toml(&self.ground).replace("[imatch]\n", "");
+        let sections = super::toml(&self.ground.settings).replace("[imatch]\n", "");
         std::fs::write(&path, format!("secret = {:?}\n{lexicon}{sections}", force.secret)).unwrap();
         path
     }
 
-    fn after(&self, now: &Force, before: &Force) -> Force {
+    pub(super) fn after(&self, now: &Force, before: &Force) -> Force {
         Force { previous: Some(self.file(before)), ..now.clone() }
     }
 
-    fn command(&self, force: &Force, arguments: &[&str]) -> Command {
+    pub(super) fn command(&self, force: &Force, arguments: &[&str]) -> Command {
         let mut command = command(&self.ground, arguments, None);
         command.env("SEAMRIPPER_SECRET", force.secret);
         command.envs(force.previous.iter().map(|path| ("SEAMRIPPER_PREVIOUS", path)));
@@ -81,8 +89,9 @@ impl Stage {
     }
 
     /// Judges what is there, and ends. What it said.
-    fn drain(&self, force: &Force) -> String {
-        let mut process = self.start(force, &["run", "--until-idle", "0.7"]);
+    pub(super) fn drain(&self, force: &Force) -> String {
+        let idle = if self.ground.settings.bus.kind == BusKind::Kafka { "1.5" } else { "0.7" };
+        let mut process = self.start(force, &["run", "--until-idle", idle]);
         assert!(process.ended().success(), "{}", process.log());
         process.log()
     }
@@ -95,14 +104,14 @@ impl Stage {
     }
 
     /// An audit finds nothing, and `n` documents are judged.
-    fn audited(&self, force: &Force, n: usize) {
+    pub(super) fn audited(&self, force: &Force, n: usize) {
         let output = self.command(force, &["audit", "--json"]).output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
         assert_eq!(n_judged(&self.verdicts()), n, "{said}");
     }
 
-    fn verdicts(&self) -> BTreeMap<String, Verdict> {
+    pub(super) fn verdicts(&self) -> BTreeMap<String, Verdict> {
         verdicts(&*self.ground.open(), &self.ground)
     }
 
@@ -114,9 +123,23 @@ impl Stage {
     }
 
     /// Appends records that came `hours` after the beginning. Nobody reads meanwhile.
-    fn feed(&self, hours: f64, records: Vec<Outgoing>) {
+    pub(super) fn feed(&self, hours: f64, records: Vec<Outgoing>) {
+        if self.ground.settings.bus.kind == BusKind::Kafka {
+            return self.produce(hours, records);
+        }
         let places = self.ground.open().feeder().unwrap().append(records).unwrap();
         self.date(hours, &places);
+    }
+
+    fn produce(&self, hours: f64, records: Vec<Outgoing>) {
+        let time_ms = self.begun_ms + (hours * HOUR_MS as f64) as i64;
+        let brokers = &self.ground.settings.kafka.brokers;
+        let producer: BaseProducer = ClientConfig::new().set("bootstrap.servers", brokers).create().unwrap();
+        for Outgoing { topic, key, value, .. } in &records {
+            let record = BaseRecord::to(topic).timestamp(time_ms).payload(value.as_deref().unwrap_or_default());
+            producer.send(record.key(key.as_deref().unwrap_or_default())).map_err(|(error, _)| error).unwrap();
+        }
+        producer.flush(Duration::from_secs(30)).unwrap();
     }
 
     /// The same while `process` runs: it is stopped for a moment.
@@ -246,11 +269,12 @@ fn a_secret_changes_without_a_gap() {
     assert_eq!(wrong.ended().code(), Some(2), "{}", wrong.log());
     let check = stage.command(&changed, &["config", "check", "--json"]).output().unwrap();
     let planned: serde_json::Value = serde_json::from_slice(&check.stdout).unwrap();
-    assert_eq!(planned["memory_with_previous"], 2 * stage.ground.settings.store.memory);
+    let memory = 2 * seamripper::store::Plan::of(&stage.ground.settings).total();
+    assert_eq!(planned["memory_with_previous"], memory);
 
     stage.feed(1.0, [stage.copies(0..5, 1), stage.copies(6..7, 0), stage.made(&mut made, 60)].concat());
     let said = stage.drain(&changed);
-    assert!(said.contains(BESIDE) && said.contains("memory_bytes=33554432"), "{said}");
+    assert!(said.contains(BESIDE) && said.contains(&format!("memory_bytes={memory}")), "{said}");
     stage.are_mirrors(0..5, 1..2, 0);
     stage.feed(1.5, stage.made(&mut made, 40));
     assert!(stage.drain(&changed).contains(BESIDE));
@@ -285,6 +309,7 @@ fn a_secret_changes_without_a_gap() {
     let n = 6 + 60 + 6 + 60 + 40 + 10 + 7 + 60;
     stage.audited(&changed, n);
     is_naive(&stage, [&stage.settings(&ONE), &stage.settings(&two)], &published);
+    is_replayed(&stage, &changed, n);
 
     // What was judged under the former secret cannot be audited without it; judging goes on.
     let refused = stage.refused(&two, &["audit"]);
@@ -294,6 +319,40 @@ fn a_secret_changes_without_a_gap() {
     stage.are_mirrors(0..1, 4..5, 1);
     let schema = crate::schemas::Schema::named("journal");
     entries(&stage.ground).iter().for_each(|entry| schema.check("an entry", &serde_json::to_value(entry).unwrap()));
+}
+
+/// A replay follows both turns: what was published comes out again, and beside it a third scheme judges everything.
+fn is_replayed(stage: &Stage, force: &Force, n: usize) {
+    let mut command = stage.command(force, &["replay"]);
+    let output = command.env("SEAMRIPPER_MIRROR__COSINE_MIN", "0.99").output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{stderr}");
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told["journal"]["n_entries_different"], 0, "{stderr}");
+    assert_eq!((&told["journal"]["began"]["with"], &told["n_documents"]), (&"all".into(), &n.into()), "{stderr}");
+    assert_eq!(told["settings"].as_array().unwrap().len(), 1, "the secret is that of the end: {stderr}");
+}
+
+/// The same on Kafka, in short: the elder decides, then the other, and nothing is missed, lost or repeated.
+#[test]
+fn a_secret_changes_without_a_gap_on_kafka() {
+    let stage = Stage::on(hasty(crate::kafka::ground()));
+    let changed = stage.after(&Force { secret: "two", ..ONE }, &ONE);
+    let mut made = Made::new(33);
+    stage.feed(0.0, [stage.copies(0..3, 0), stage.made(&mut made, 30)].concat());
+    stage.drain(&ONE);
+    stage.feed(1.0, [stage.copies(0..3, 1), stage.made(&mut made, 30)].concat());
+    assert!(stage.drain(&changed).contains(BESIDE));
+    stage.feed(2.6, stage.made(&mut made, 10));
+    assert!(stage.drain(&changed).contains(SUCCEEDED));
+    stage.feed(2.7, stage.copies(0..3, 2));
+    stage.drain(&changed);
+    stage.are_mirrors(0..3, 1..2, 0);
+    stage.are_mirrors(0..3, 2..3, 1);
+    let hours = stage.ground.settings.store.ttl_hours;
+    let heirs_max = stage.ground.settings.succession.heirs_max;
+    assert_eq!(stage.epochs(), [Origin::Empty, Origin::Beside { hours, heirs_max }, Origin::Succeeded]);
+    stage.audited(&changed, 33 + 33 + 10 + 3);
 }
 
 /// What was published is what two stores give that know nothing of each other: one that saw everything until the succession, and one

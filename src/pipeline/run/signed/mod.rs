@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// Number of the layout; another layout raises it.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Under what a record was signed, as its header says.
 pub fn signed_under(scheme: &Scheme) -> String {
@@ -103,7 +103,7 @@ pub fn taken(record: Record, under: &str, ways: &Ways) -> Taken {
 }
 
 /// The record of an input that was signed, by the headers.
-fn origin(record: &Record, ways: &Ways) -> Option<(Partition, i64)> {
+pub(super) fn origin(record: &Record, ways: &Ways) -> Option<(Partition, i64)> {
     let text = |name: &str| record.header(name).and_then(|value| std::str::from_utf8(value).ok());
     let topic = ways.inputs().find(|topic| Some(&***topic) == text("topic"))?;
     let number = text("partition")?.parse().ok().filter(|number| *number >= 0)?;

@@ -28,6 +28,7 @@ pub(super) struct Packed {
     signatures: PackedSignatures,
     places: Vec<PackedPlace>,
     n_text_bytes: u32,
+    excerpt: String,
     unspaced: bool,
     spelled: Option<(String, Vec<u32>, Words)>,
 }
@@ -88,6 +89,7 @@ impl Packed {
             signatures: PackedSignatures::of(arrival.signatures),
             places: arrival.places.into_iter().map(place).collect(),
             n_text_bytes: arrival.n_text_bytes,
+            excerpt: arrival.excerpt,
             unspaced: arrival.unspaced,
             spelled: arrival.spelled.map(spelled),
         }
@@ -113,6 +115,7 @@ impl Packed {
             signatures: self.signatures.unpacked(),
             places: self.places.into_iter().map(place).collect(),
             n_text_bytes: self.n_text_bytes,
+            excerpt: self.excerpt,
             unspaced: self.unspaced,
             spelled: self.spelled.map(spelled),
         }

@@ -1,18 +1,11 @@
-//! The filter against the same fold written the slow and obvious way: all pairs compared, plain maps, exact counts.
-//!
-//! The store is large enough that nothing gives way. What can differ is what the tables promise only with a probability:
-//! which prototypes and leaders the keys suggest.
+//! The fold as anybody would write it down: all pairs compared, plain maps, exact counts.
 
-use crate::fold::filter;
-use crate::made::stream;
 use seamripper::config::Settings;
 use seamripper::document::Kind;
-use seamripper::pipeline::filter::Event;
 use seamripper::signature::style::{BINS, Form};
 use seamripper::signature::{Outcome, Signatures, cosine, frame};
 use seamripper::store::Arrival;
 use seamripper::verdict::cover::{BITS_MAX, Bits, Cloth, Cover};
-use seamripper::verdict::event::{Class, Verdict};
 use seamripper::verdict::relation::{self, SentenceScores};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -55,15 +48,15 @@ struct Cluster {
 
 /// What is said of a document.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Said {
-    mirror: Option<String>,
-    sources: BTreeSet<String>,
-    is_template: bool,
+pub(super) struct Said {
+    pub(super) mirror: Option<String>,
+    pub(super) sources: BTreeSet<String>,
+    pub(super) is_template: bool,
     /// The arrival that its cluster began with.
-    cluster: Option<Of>,
+    pub(super) cluster: Option<Of>,
 }
 
-struct Naive<'a> {
+pub(super) struct Naive<'a> {
     settings: &'a Settings,
     arrivals: &'a [Arrival],
     prototypes: BTreeMap<Of, Prototype>,
@@ -80,7 +73,7 @@ struct Naive<'a> {
 }
 
 impl<'a> Naive<'a> {
-    fn new(settings: &'a Settings, arrivals: &'a [Arrival]) -> Self {
+    pub(super) fn new(settings: &'a Settings, arrivals: &'a [Arrival]) -> Self {
         Self {
             settings,
             arrivals,
@@ -98,7 +91,7 @@ impl<'a> Naive<'a> {
     }
 
     /// What is said of each arrival when it comes, and what in the end.
-    fn folded(mut self) -> (Vec<Said>, Vec<Said>) {
+    pub(super) fn folded(mut self) -> (Vec<Said>, Vec<Said>) {
         let mut at_once = Vec::new();
         for this in 0..self.arrivals.len() {
             self.arrive(this);
@@ -528,124 +521,4 @@ fn core_sentences(signatures: &Signatures) -> Vec<(u16, u64)> {
     let mut seen = BTreeSet::new();
     let core = (0_u16..).zip(&signatures.sentences).filter(|(_, sentence)| sentence.core);
     core.filter(|(_, sentence)| seen.insert(sentence.hash)).map(|(number, sentence)| (number, sentence.hash)).collect()
-}
-
-/// What the filter says at once and in the end, by the number of the arrival.
-fn told(settings: &Settings, arrivals: &[Arrival]) -> (Vec<Verdict>, Vec<Verdict>) {
-    let mut filter = filter(settings);
-    let mut verdicts = Vec::new();
-    let mut take = |event: Event| {
-        if let Event::Verdict(verdict) = event {
-            verdicts.push(*verdict);
-        }
-    };
-    arrivals.chunks(100).for_each(|batch| filter.fold(batch, 2, &mut take));
-    filter.settle_revisions(&mut take);
-    assert_eq!((filter.census().departures.n_evicted, filter.census().departures.n_over_share), (0, 0));
-    let at_once: Vec<Verdict> = verdicts.iter().filter(|verdict| verdict.revision == 0).cloned().collect();
-    let mut last = at_once.clone();
-    for verdict in verdicts {
-        let number = verdict.source.offset as usize - 1;
-        last[number] = verdict;
-    }
-    (at_once, last)
-}
-
-/// How often the two said something, and how often not the same.
-#[derive(Default)]
-struct Agreement {
-    n: BTreeMap<&'static str, u32>,
-    n_differ: BTreeMap<&'static str, u32>,
-}
-
-impl Agreement {
-    /// Of the filter by `settings` and the fold by `naive`, at once and in the end, on a few streams.
-    fn of(settings: &Settings, naive: &Settings) -> Self {
-        let mut agreement = Self::default();
-        for seed in [21, 22, 23] {
-            println!("seed {seed}");
-            let arrivals = stream(seed, 400, settings);
-            let (at_once, last) = told(settings, &arrivals);
-            let (naive_at_once, naive_last) = Naive::new(naive, &arrivals).folded();
-            let (mut names, mut founders) = (HashMap::new(), HashMap::new());
-            for (verdict, said) in at_once.iter().zip(&naive_at_once).chain(last.iter().zip(&naive_last)) {
-                let sources = verdict.quilt.iter().flat_map(|quilt| &quilt.sources).map(|source| source.of.clone());
-                let sources: BTreeSet<String> = sources.collect();
-                let mirror = verdict.mirror.as_ref().map(|mirror| mirror.of.clone());
-                let is_template = verdict.classes.contains(&Class::Template);
-                let is_same_cluster = match (&verdict.cluster, said.cluster) {
-                    (Some(name), Some(founder)) => {
-                        let (other, other_name) = (names.entry(name), founders.entry(founder));
-                        *other.or_insert(founder) == founder && *other_name.or_insert(name) == name
-                    }
-                    (one, other) => one.is_none() && other.is_none(),
-                };
-                for (what, is_one, is_alike) in [
-                    ("mirror", mirror.is_some(), mirror == said.mirror),
-                    ("quilt", !sources.is_empty(), sources.is_empty() == said.sources.is_empty()),
-                    ("sources", !sources.is_empty(), sources == said.sources),
-                    ("cluster", verdict.cluster.is_some(), is_same_cluster),
-                    ("template", is_template, is_template == said.is_template),
-                ] {
-                    *agreement.n.entry(what).or_default() += u32::from(is_one);
-                    *agreement.n_differ.entry(what).or_default() += u32::from(!is_alike);
-                    if !is_alike {
-                        println!("{what} of {}: {mirror:?} {sources:?} {is_template}, naively {said:?}", verdict.id);
-                    }
-                }
-            }
-        }
-        println!("{:?}, of which differ {:?}", agreement.n, agreement.n_differ);
-        agreement
-    }
-
-    /// The share on which the two agree.
-    fn share(&self, what: &str) -> f64 {
-        1.0 - f64::from(self.n_differ[what]) / f64::from(self.n[what].max(1))
-    }
-}
-
-fn roomy() -> Settings {
-    let mut settings = Settings::default();
-    settings.store.memory = 64 << 20;
-    settings.store.share_max = 1.0;
-    settings
-}
-
-/// Every template is a little like the next: clusters become one.
-fn merging() -> Settings {
-    let mut settings = roomy();
-    settings.template.frame_min = 0.3;
-    settings.template.merge_min = 0.4;
-    settings
-}
-
-#[test]
-fn the_filter_is_the_obvious_fold() {
-    for settings in [roomy(), merging()] {
-        let agreement = Agreement::of(&settings, &settings);
-        for (what, n_min) in [("mirror", 300), ("quilt", 60), ("cluster", 200), ("template", 100)] {
-            assert!(agreement.n[what] >= n_min, "{} times {what}", agreement.n[what]);
-        }
-        // Which prototypes and leaders the keys suggest has a probability; the postings are exact.
-        assert!(agreement.share("mirror") >= 0.99 && agreement.share("cluster") >= 0.99);
-        assert_eq!(agreement.n_differ["quilt"], 0);
-        // Of two sources with as many grams the filter looks first at that in the lower slot, which may be the younger.
-        assert!(agreement.share("sources") >= 0.98);
-    }
-}
-
-/// A fold by slightly other rules is told from the right one.
-#[test]
-fn the_obvious_fold_notices() {
-    for (what, change) in [
-        ("mirror", (|settings| settings.mirror.prototypes_max = 1) as fn(&mut Settings)),
-        ("quilt", |settings| settings.revisions.per_document = 0),
-        ("quilt", |settings| settings.quilt.owners_max = 3),
-        ("cluster", |settings| settings.template.leaders_max = 2),
-    ] {
-        let mut other = roomy();
-        change(&mut other);
-        assert!(Agreement::of(&roomy(), &other).n_differ[what] > 0, "{what}");
-    }
 }

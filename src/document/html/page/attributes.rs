@@ -1,0 +1,93 @@
+//! What a start tag says of its element: the few attributes that mean something here.
+
+use super::super::hiding;
+use super::super::open::Show;
+use super::super::tag::{self, key};
+use super::super::tokens::TagToken;
+use super::Page;
+
+/// The attributes of a start tag that mean something here, each where it was first met: places among the attributes.
+#[derive(Clone, Copy)]
+pub(super) struct Known {
+    pub(super) href: u32,
+    pub(super) rel: u32,
+    pub(super) src: u32,
+    pub(super) name: u32,
+    pub(super) style: u32,
+    pub(super) id: u32,
+    pub(super) hidden: u32,
+}
+
+const MISSING: u32 = u32::MAX;
+
+impl Known {
+    const NONE: Self =
+        Self { href: MISSING, rel: MISSING, src: MISSING, name: MISSING, style: MISSING, id: MISSING, hidden: MISSING };
+}
+
+impl<'s> Page<'s, '_> {
+    /// Looks at every attribute: the frame wants their names, the rest a few of their values.
+    #[inline(always)]
+    pub(super) fn attributes(&mut self, tag: &TagToken) -> Known {
+        const HREF: u64 = key(b"href");
+        const REL: u64 = key(b"rel");
+        const SRC: u64 = key(b"src");
+        const ID: u64 = key(b"id");
+        const STYLE: u64 = key(b"style");
+        const HIDDEN: u64 = key(b"hidden");
+        const NAME: u64 = key(b"name");
+        const PROPERTY: u64 = key(b"property");
+        const HTTP_EQUIV: u64 = key(b"http-equiv");
+        let mut known = Known::NONE;
+        for (index, attribute) in self.tokens.attributes().iter().enumerate() {
+            self.frame.attribute(tag, attribute, || (self.tokens.tag_name(tag), self.tokens.attribute_name(attribute)));
+            let place = match attribute.key {
+                HREF => &mut known.href,
+                REL => &mut known.rel,
+                SRC => &mut known.src,
+                ID => &mut known.id,
+                STYLE => &mut known.style,
+                NAME | PROPERTY | HTTP_EQUIV => &mut known.name,
+                HIDDEN => &mut known.hidden,
+                _ => continue,
+            };
+            *place = (*place).min(index as u32);
+        }
+        if known.id != MISSING
+            && tag.tag.is(tag::STRUCTURE)
+            && let Some(id) = self.value(known.id)
+        {
+            self.frame.id(id);
+        }
+        known
+    }
+
+    /// The value of the attribute at a place.
+    #[inline]
+    pub(super) fn value(&self, place: u32) -> Option<&'s str> {
+        self.tokens.attributes().get(place as usize).map(|attribute| self.tokens.value(attribute))
+    }
+
+    /// What becomes of the text in an element with these attributes.
+    #[inline]
+    pub(super) fn shown(&self, flags: u32, known: &Known) -> Show {
+        if flags & tag::UNSEEN != 0 || self.show == Show::Dropped {
+            return Show::Dropped;
+        }
+        if known.hidden != MISSING {
+            return Show::Hidden;
+        }
+        if known.style == MISSING {
+            return self.show;
+        }
+        let Some(style) = self.value(known.style) else { return self.show };
+        let sight = hiding::sight(style);
+        match self.show {
+            Show::Hidden => Show::Hidden,
+            _ if sight.hides => Show::Hidden,
+            Show::TooSmall if sight.no_size == Some(false) => Show::Shown,
+            Show::Shown if sight.no_size == Some(true) && flags & (tag::BLOCK | tag::LINE) == 0 => Show::TooSmall,
+            show => show,
+        }
+    }
+}

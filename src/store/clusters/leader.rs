@@ -1,0 +1,48 @@
+//! A page that others are compared with by their looks.
+
+use super::super::look::Look;
+use super::NONE;
+use serde::{Deserialize, Serialize};
+
+/// A page that others are compared with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(in crate::store) struct Leader {
+    pub(super) generation: u16,
+    pub(super) is_live: bool,
+    pub(super) born: u64,
+    pub(super) touched: u64,
+    pub(super) touched_ms: i64,
+    pub(in crate::store) id_key: u64,
+    pub(super) id: Box<str>,
+    pub(super) look: Option<Look>,
+    pub(super) cluster: u32,
+    /// Domain and what it links to: members already when the second page comes.
+    pub(super) domain: u64,
+}
+
+impl Default for Leader {
+    fn default() -> Self {
+        Self::empty()
+    }
+}
+
+impl Leader {
+    pub(super) fn empty() -> Self {
+        Self {
+            generation: 0,
+            is_live: false,
+            born: 0,
+            touched: 0,
+            touched_ms: 0,
+            id_key: 0,
+            id: "".into(),
+            look: None,
+            cluster: NONE,
+            domain: 0,
+        }
+    }
+}
+
+/// Bytes of a leader with its look, its id, its entries in the order and its part of a cluster, for the plan.
+pub(super) const LEADER_BYTES: usize =
+    std::mem::size_of::<Leader>() + Look::HEAP_BYTES + 64 + 4 * 16 + std::mem::size_of::<Cluster>() / 2;

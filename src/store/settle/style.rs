@@ -1,0 +1,88 @@
+//! Whose style has it? The nearest leaders, of those that share keys with its look.
+
+use super::super::cluster::Member;
+use super::super::clusters::Styled;
+use super::super::keys::SettleKeys;
+use super::super::look::{Look, Resemblance};
+use super::super::settled::Settled;
+use super::super::{Arrival, Ref};
+use super::{Candidate, Settler, add};
+use crate::verdict::url_similarity::UrlSimilarity;
+
+/// Leaders of one key: pages of one generator share some of their keys.
+const PER_FRAME_KEY_MAX: usize = 6;
+const PER_STYLE_KEY_MAX: usize = 6;
+
+impl Settler {
+    /// Finds the cluster of a look, or begins one.
+    pub(super) fn settle_look(&mut self, look: &Look, keys: &SettleKeys, member: Member<'_>) -> Styled {
+        if let Some(all) = &mut self.all {
+            let compared = all.leaders(member.kind, |of| self.clusters.resemblance(of, look));
+            let (styled, own) = self.clusters.settle(look, member, &compared);
+            all.learn_leader(own, member.kind);
+            return styled;
+        }
+        let mut looks = std::mem::take(&mut self.looks);
+        let compared = self.compared(look, keys, &mut looks, |of| self.clusters.get(of).is_some());
+        self.looks = looks;
+        let (styled, own) = self.clusters.settle(look, member, &compared);
+        if let Some(own) = own {
+            let families = [
+                (&mut self.frames, &keys.frames, PER_FRAME_KEY_MAX),
+                (&mut self.styles, &keys.styles, PER_STYLE_KEY_MAX),
+            ];
+            for (index, keys, per_key_max) in families {
+                for &key in keys {
+                    index.insert(key, own, per_key_max, |of| self.clusters.get(of).is_some());
+                }
+            }
+        }
+        styled
+    }
+
+    /// The leaders that live and share keys, those with the most compared. `looks` is reused.
+    pub(super) fn compared(
+        &self,
+        look: &Look,
+        keys: &SettleKeys,
+        looks: &mut Vec<Candidate>,
+        lives: impl Fn(Ref) -> bool,
+    ) -> Vec<(Ref, Resemblance)> {
+        looks.clear();
+        for (index, keys) in [(&self.frames, &keys.frames), (&self.styles, &keys.styles)] {
+            for &key in keys {
+                index.find(key, |of| add(looks, of, 0));
+            }
+        }
+        looks.retain(|candidate| lives(candidate.of));
+        looks.sort_unstable_by_key(|found| (std::cmp::Reverse(found.n_keys), found.of));
+        looks
+            .iter()
+            .take(self.template_candidates_max)
+            .filter_map(|found| Some((found.of, self.clusters.resemblance(found.of, look)?)))
+            .collect()
+    }
+}
+
+/// What a document brings for its cluster beside its look.
+pub(super) fn member<'a>(
+    arrival: &'a Arrival,
+    keys: &SettleKeys,
+    settled: &Settled,
+    now_ms: i64,
+    is_known: bool,
+) -> Member<'a> {
+    let url = settled.joined.as_ref().and_then(|joined| joined.url);
+    Member {
+        position: settled.position,
+        now_ms,
+        kind: arrival.signatures.kind,
+        id_key: keys.id,
+        id: &arrival.id,
+        domain: settled.server.domain,
+        link_domains: &arrival.signatures.link_domains,
+        is_copy: settled.joined.is_some(),
+        is_mirror: url.is_some_and(UrlSimilarity::is_similar),
+        is_known,
+    }
+}

@@ -1,0 +1,240 @@
+//! Whose copy is it? The nearest prototype by direct comparison, of those that share keys with it.
+
+use super::super::card::Card;
+use super::super::keys::SettleKeys;
+use super::super::proof::Likeness;
+use super::super::prototypes::Newcomer;
+use super::super::settled::{Joined, Settled};
+use super::super::{Arrival, Ref};
+use super::{Arriving, Candidate, DIGEST, IMATCH, MINHASH, Settler, add};
+use crate::config::Canonical;
+use crate::verdict::event::Signal;
+use crate::verdict::url_similarity::{Denominator, UrlSimilarity};
+
+/// Entries of one key: variants of one campaign share some of their keys.
+const PER_TEXT_KEY_MAX: usize = 4;
+
+/// The prototype that a document is nearest to.
+pub(super) struct Nearest {
+    /// How near.
+    score: f64,
+    /// The head of its group.
+    pub(super) head: Ref,
+    /// The keys that led there.
+    signals: u8,
+    to_head: Likeness,
+}
+
+impl Settler {
+    /// Finds the group of a text, or begins one. Returns the reference that its id is remembered by.
+    pub(super) fn settle_text(&mut self, arriving: &Arriving<'_>, settled: &mut Settled) -> Option<Ref> {
+        let &Arriving { arrival, now_ms, server, own, .. } = arriving;
+        let mut candidates = std::mem::take(&mut self.candidates);
+        let mut scratch = std::mem::take(&mut self.scratch);
+        if self.all.is_some() {
+            self.gather_all(arriving, settled, &mut candidates);
+        } else {
+            self.gather(arriving.keys, settled, &mut candidates, |of| self.prototypes.lives(of));
+        }
+        let nearest = self.nearest(arriving, settled, &mut candidates, &mut scratch);
+        (self.candidates, self.scratch) = (candidates, scratch);
+        let Some(nearest) = nearest else {
+            if let Some(own) = own {
+                // A further prototype whose group it was: it stays what it is.
+                settled.head = self.prototypes.head_of(own);
+                return Some(own);
+            }
+            let head = self.begin(arriving);
+            settled.head = Some(head);
+            settled.learns = true;
+            return Some(head);
+        };
+        let head = nearest.head;
+        self.prototypes.join(head, server.domain, now_ms, self.is_new(arriving, head));
+        let mut longest = None;
+        if self.mirror.canonical == Canonical::Longest {
+            self.prototypes.note_longest(head, arrival.signatures.n_words, &arrival.id);
+            longest = self.prototypes.longest(head);
+        }
+        settled.head = Some(head);
+        settled.joined = self.joined(arrival, &nearest, longest);
+        let n_prototypes = self.prototypes.get(head).map_or(0, |head| 1 + head.n_further());
+        let stands = self.stands(arriving, &nearest, n_prototypes);
+        let further = stands.then(|| self.stand(head, arriving)).flatten();
+        // Standing may have cost the group, in a store of one group.
+        settled.head = settled.head.filter(|head| self.prototypes.lives(*head));
+        Some(own.or(further).unwrap_or(head))
+    }
+
+    /// Whether a document that joins the group of `head` is not counted there yet.
+    pub(super) fn is_new(&self, arriving: &Arriving<'_>, head: Ref) -> bool {
+        arriving.known.and_then(|of| self.prototypes.head_of(of)) != Some(head)
+    }
+
+    /// Whose copy `arrival` is; `longest` is the longest member of the group, where that matters.
+    pub(super) fn joined(&self, arrival: &Arrival, nearest: &Nearest, longest: Option<String>) -> Option<Joined> {
+        let card = self.prototypes.card(nearest.head)?;
+        let url = match (arrival.url.as_deref(), card.url()) {
+            (Some(this), Some(that)) => Some(UrlSimilarity::of(this, that, Denominator::Simpson)),
+            _ => None,
+        };
+        let canonical = match self.mirror.canonical {
+            Canonical::FirstSeen => None,
+            Canonical::RelCanonical => card.canonical.clone(),
+            Canonical::Longest => longest,
+        };
+        let canonical = canonical.unwrap_or_else(|| card.id.clone());
+        let Likeness { score: likeness, view, .. } = nearest.to_head;
+        Some(Joined { card, likeness, view, signals: names(nearest.signals), canonical, url })
+    }
+
+    /// Whether it becomes a further prototype of a group of `n_prototypes`: what is not near to any stands for others like it.
+    pub(super) fn stands(&self, arriving: &Arriving<'_>, nearest: &Nearest, n_prototypes: usize) -> bool {
+        arriving.own.is_none()
+            && nearest.score < self.mirror.prototype_below
+            && n_prototypes < self.mirror.prototypes_max
+    }
+
+    /// All prototypes that live and share a key, with the number of keys.
+    pub(super) fn gather(
+        &self,
+        keys: &SettleKeys,
+        settled: &mut Settled,
+        candidates: &mut Vec<Candidate>,
+        lives: impl Fn(Ref) -> bool,
+    ) {
+        candidates.clear();
+        let families = [(DIGEST, &self.digests, &keys.digests), (IMATCH, &self.imatch, &keys.imatch)];
+        for (signal, index, keys) in families.into_iter().chain([(MINHASH, &self.minhash, &keys.minhash)]) {
+            for &key in keys {
+                index.find(key, |of| add(candidates, of, signal));
+            }
+        }
+        for candidate in &*candidates {
+            self.prototypes.prefetch_slot(candidate.of);
+        }
+        candidates.retain(|candidate| lives(candidate.of));
+        for candidate in &*candidates {
+            self.prototypes.prefetch(candidate.of);
+        }
+        let count = |signal: u8| candidates.iter().filter(|found| found.signals & signal != 0).count() as u32;
+        settled.n_common = (count(IMATCH), count(MINHASH));
+    }
+
+    /// All live prototypes that it is a copy of, without keys.
+    fn gather_all(&mut self, arriving: &Arriving<'_>, settled: &mut Settled, candidates: &mut Vec<Candidate>) {
+        let Some(all) = &mut self.all else { return };
+        let prototypes = &self.prototypes;
+        let found = all.find(&arriving.document(), &self.mirror, |of| prototypes.lives(of));
+        settled.n_common = found.n_common;
+        settled.likeness = found.likeness;
+        candidates.clear();
+        candidates.extend(found.copies.iter().map(|&(of, signals)| Candidate { of, n_keys: 1, signals }));
+    }
+
+    /// The nearest of the candidates by direct comparison.
+    pub(super) fn nearest(
+        &self,
+        arriving: &Arriving<'_>,
+        settled: &mut Settled,
+        candidates: &mut [Candidate],
+        scratch: &mut Vec<u8>,
+    ) -> Option<Nearest> {
+        let prototypes = &self.prototypes;
+        let born = |of: Ref| prototypes.get(of).map_or(0, |prototype| prototype.born);
+        candidates.sort_unstable_by_key(|found| {
+            (std::cmp::Reverse((found.signals & DIGEST, found.n_keys)), born(found.of), found.of)
+        });
+        let all = &self.all;
+        let proof_of = |of: Ref, scratch: &mut Vec<u8>| match all {
+            Some(all) => all.proof(of).cloned(),
+            None => prototypes.proof(of, scratch),
+        };
+        let mut compared: Vec<(Ref, Likeness, u8)> = Vec::new();
+        let n_compared_max = if all.is_some() { usize::MAX } else { self.mirror.candidates_max };
+        for candidate in candidates.iter().take(n_compared_max) {
+            // Its own earlier self is no one to be compared with.
+            if prototypes.get(candidate.of).is_none_or(|prototype| prototype.id_key == arriving.keys.id) {
+                continue;
+            }
+            let likeness = proof_of(candidate.of, scratch).and_then(|proof| arriving.proof.likeness(&proof));
+            if let Some(likeness) = likeness {
+                settled.likeness = settled.likeness.max(likeness.score);
+                if self.mirror.is_copy(arriving.proof, likeness, arriving.arrival.unspaced) {
+                    compared.push((candidate.of, likeness, candidate.signals));
+                }
+            }
+        }
+        compared.sort_by(|(a, x, _), (b, y, _)| y.score.total_cmp(&x.score).then(born(*a).cmp(&born(*b))));
+        for (of, likeness, signals) in compared {
+            let Some(head) = prototypes.head_of(of) else { continue };
+            let is_own = prototypes.get(head).is_none_or(|prototype| prototype.id_key == arriving.keys.id);
+            let to_head = match of == head {
+                true => Some(likeness),
+                false => proof_of(head, scratch).and_then(|proof| arriving.proof.likeness(&proof)),
+            };
+            match to_head {
+                Some(to_head) if !is_own && to_head.score >= self.mirror.head_min => {
+                    return Some(Nearest { score: likeness.score, head, signals, to_head });
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// A new group.
+    fn begin(&mut self, arriving: &Arriving<'_>) -> Ref {
+        let card = Card::of(arriving.arrival, self.store.url_bytes_max, self.card_grams_max);
+        let head = self.prototypes.insert(&self.newcomer(arriving, &card));
+        self.learn(head, arriving);
+        head
+    }
+
+    /// A further prototype.
+    fn stand(&mut self, head: Ref, arriving: &Arriving<'_>) -> Option<Ref> {
+        let card = Card::of(arriving.arrival, self.store.url_bytes_max, 0);
+        let of = self.prototypes.insert_further(head, &self.newcomer(arriving, &card))?;
+        self.learn(of, arriving);
+        Some(of)
+    }
+
+    pub(super) fn newcomer<'a>(&self, arriving: &'a Arriving<'_>, card: &'a Card) -> Newcomer<'a> {
+        let arrival = arriving.arrival;
+        let long = arrival.signatures.sentences.iter().filter(|sentence| sentence.core);
+        let mut long: Vec<(u64, u32)> = long.map(|sentence| (sentence.hash, sentence.n_chars)).collect();
+        long.sort_unstable();
+        long.dedup_by_key(|sentence| sentence.0);
+        Newcomer {
+            position: arriving.position,
+            now_ms: arriving.now_ms,
+            id_key: arriving.keys.id,
+            server: arriving.server,
+            owner: self.owner(arrival, arriving.server),
+            sentence_chars: long.iter().map(|sentence| sentence.1).sum(),
+            n_words: arrival.signatures.n_words,
+            proof: arriving.proof,
+            card,
+            excerpt: (&arrival.excerpt, arrival.n_text_bytes),
+        }
+    }
+
+    fn learn(&mut self, of: Ref, arriving: &Arriving<'_>) {
+        if let Some(all) = &mut self.all {
+            return all.learn(of, &arriving.document());
+        }
+        let keys = arriving.keys;
+        let families =
+            [(&mut self.digests, &keys.digests), (&mut self.imatch, &keys.imatch), (&mut self.minhash, &keys.minhash)];
+        for (index, keys) in families {
+            for &key in keys {
+                index.insert(key, of, PER_TEXT_KEY_MAX, |of| self.prototypes.lives(of));
+            }
+        }
+    }
+}
+
+fn names(signals: u8) -> Vec<Signal> {
+    let all = [(DIGEST, Signal::Digest), (IMATCH, Signal::Imatch), (MINHASH, Signal::Minhash)];
+    all.into_iter().filter(|(bit, _)| signals & bit != 0).map(|(_, signal)| signal).collect()
+}
