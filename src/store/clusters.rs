@@ -12,7 +12,7 @@
 mod leader;
 mod saving;
 
-pub(super) use leader::Leader;
+pub(super) use leader::{LEADER_BYTES, Leader};
 
 use super::cluster::{Cluster, ClusterState, Member, Merge, id, name};
 use super::look::{Look, Resemblance};
@@ -20,7 +20,6 @@ use super::reference::{Ref, next};
 use super::rows::Rows;
 use crate::config::TemplateSettings;
 use crate::verdict::event::ClusterEvent;
-use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, VecDeque};
 
 /// Leaders that a merged cluster keeps.

@@ -1,5 +1,6 @@
 //! A page that others are compared with by their looks.
 
+use super::super::cluster::Cluster;
 use super::super::look::Look;
 use super::NONE;
 use serde::{Deserialize, Serialize};
@@ -44,5 +45,5 @@ impl Leader {
 }
 
 /// Bytes of a leader with its look, its id, its entries in the order and its part of a cluster, for the plan.
-pub(super) const LEADER_BYTES: usize =
+pub(in crate::store) const LEADER_BYTES: usize =
     std::mem::size_of::<Leader>() + Look::HEAP_BYTES + 64 + 4 * 16 + std::mem::size_of::<Cluster>() / 2;

@@ -2,13 +2,6 @@
 
 use super::*;
 
-fn write(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
-    let path = folder.join(name);
-    std::fs::create_dir_all(path.parent().expect("it is in the folder")).expect("the folder is ours");
-    std::fs::write(&path, bytes).expect("the folder is ours");
-    path
-}
-
 #[test]
 fn directories_are_walked_in_name_order() {
     let folder = tempfile::tempdir().unwrap();

@@ -14,6 +14,14 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+/// A file of these bytes in `folder`.
+fn write(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::create_dir_all(path.parent().expect("it is in the folder")).expect("the folder is ours");
+    std::fs::write(&path, bytes).expect("the folder is ours");
+    path
+}
+
 /// What a reading gave.
 #[derive(Debug, Default)]
 struct Found {
