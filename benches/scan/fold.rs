@@ -5,6 +5,10 @@ use seamripper::config::Settings;
 use seamripper::document::Record;
 use seamripper::pipeline::lexicon;
 use seamripper::pipeline::scan::{Arriver, source};
+use seamripper::signature::frame::Frame;
+use seamripper::signature::keyed::mix;
+use seamripper::signature::minhash::MinHash;
+use seamripper::signature::style::{BINS, Bins, Form};
 use seamripper::store::{Arrival, Store};
 use seamripper::verdict::judge::Judge;
 use seamripper::verdict::labels::Labels;
@@ -80,12 +84,10 @@ impl Fold {
             let mut batch: Vec<Arrival> = Vec::with_capacity(BATCH);
             for (place, record) in records.iter().enumerate() {
                 let source = source(&format!("round-{round}#{}", number * BATCH + place));
-                let mut arrival = arriver.arrival(record, source).unwrap_or_else(|rejection| panic!("{rejection}"));
-                // In every round it is another document.
-                arrival.id.push_str(&format!("#{round}"));
-                batch.push(arrival);
+                batch.push(arriver.arrival(record, source).unwrap_or_else(|rejection| panic!("{rejection}")));
             }
             times.sign += start.elapsed();
+            batch.iter_mut().for_each(|arrival| estrange(arrival, round));
             self.fold(&batch, &mut times);
             let start = ThreadTime::now();
             drop(batch);
@@ -95,10 +97,45 @@ impl Fold {
     }
 }
 
-/// Signs with a secret of the round's own: nothing that a store knows has a key in common with it.
-pub(crate) fn arriver(round: usize) -> Arriver {
-    let mut settings = Settings::default();
-    let secret = serde_json::from_value(format!("round {round}").into());
-    settings.secret = secret.expect("a secret is a string");
+/// Signs by the default settings.
+pub(crate) fn arriver() -> Arriver {
+    let settings = Settings::default();
     Arriver::new(&settings, lexicon::load(&settings).expect("the built-in lexicons load"))
+}
+
+/// Makes of a document that of a round: one of the same words, as there are many, that shares no key with those of other rounds.
+pub(crate) fn estrange(arrival: &mut Arrival, round: usize) {
+    arrival.id.push_str(&format!("#{round}"));
+    let salt = mix(mix(round as u64, 1), 1);
+    let signatures = &mut arrival.signatures;
+    let views = [Some(&mut signatures.shown), signatures.core.as_mut(), signatures.full.as_mut()];
+    for view in views.into_iter().flatten() {
+        view.digest = view.digest.map(|digest| digest ^ u128::from(salt));
+        view.minhash = view.minhash.as_ref().map(|minhash| salted(minhash, salt));
+    }
+    for shingles in [&mut signatures.shingles, &mut signatures.shown_shingles] {
+        *shingles = shingles.as_ref().map(|minhash| salted(minhash, salt));
+    }
+    if let Some(imatch) = &mut signatures.imatch {
+        imatch.coordinates.iter_mut().flatten().for_each(|coordinate| *coordinate ^= salt);
+    }
+    signatures.grams.iter_mut().for_each(|gram| gram.hash ^= salt);
+    signatures.sentences.iter_mut().for_each(|sentence| sentence.hash ^= salt);
+    // 0 is an empty bin, and stays one.
+    let bins =
+        |values: &[u8; BINS]| Box::new(values.map(|bin| if bin == 0 { 0 } else { (bin ^ (salt as u8 | 1)).max(1) }));
+    if let Some(sketch) = signatures.style.as_mut().and_then(|style| style.tag_noise.as_mut()) {
+        match &mut sketch.form {
+            Form::Bins(values) => *values = Bins::from_values(bins(values.values())),
+            Form::Digest(digest) => *digest ^= u128::from(salt),
+        }
+    }
+    signatures.frame = signatures.frame.as_ref().map(|frame| {
+        let stylesheets = frame.stylesheets.iter().map(|sheet| sheet ^ salt).collect();
+        Frame::from_parts(frame.n_items, bins(frame.slots()), stylesheets)
+    });
+}
+
+fn salted(minhash: &MinHash, salt: u64) -> MinHash {
+    MinHash::from_slots(minhash.slots().map(|slot| slot ^ salt as u32))
 }

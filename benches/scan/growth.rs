@@ -1,7 +1,7 @@
 //! The whole pipeline with stores from empty to millions of documents: costs by step, throughput, bytes.
 
 use crate::corpora::Corpus;
-use crate::fold::{Fold, Times, arriver};
+use crate::fold::{Fold, Times, arriver, estrange};
 use crate::made::Made;
 use crate::{median, resident, us_each};
 use cpu_time::ProcessTime;
@@ -33,11 +33,11 @@ pub(crate) fn report(corpora: &[Corpus], rounds: usize, fill: f64) {
             "  {:<22}{:>8}{:>8}{:>8}{:>8}{:>8}{:>12}{:>10}{:>8}   us/doc",
             "", "sign", "settle", "weigh", "judge", "all", "fold/sign", "docs/s", "MB/s"
         );
-        let mut by_corpus = Vec::new();
+        let (mut by_corpus, mut arriver) = (Vec::new(), arriver());
         for corpus in corpora {
             // The first round warms up and is not counted.
             let times: Vec<Times> = (0..=rounds)
-                .map(|round| fold.pass(&corpus.records, &mut arriver(1000 * by_corpus.len() + round), round))
+                .map(|round| fold.pass(&corpus.records, &mut arriver, 1000 * by_corpus.len() + round + 1))
                 .skip(1)
                 .collect();
             print(corpus, &times);
@@ -109,9 +109,9 @@ fn threads(corpus: &Corpus, fold: &mut Fold) {
             }
             Tally::default()
         };
-        let secret = corpus.name.len() * 100_000 + n_threads;
+        let round = corpus.name.len() * 100_000 + n_threads;
         let worker = || {
-            let mut arriver = arriver(secret);
+            let mut arriver = arriver();
             move |entry| arriver.sign(entry)
         };
         let mut times = Times::default();
@@ -125,7 +125,7 @@ fn threads(corpus: &Corpus, fold: &mut Fold) {
                     .into_iter()
                     .filter_map(|signed| match signed {
                         Signed::Arrival(mut arrival, _) => {
-                            arrival.id.push_str(&format!("#threads-{n_threads}"));
+                            estrange(&mut arrival, round);
                             Some(*arrival)
                         }
                         _ => None,
@@ -182,7 +182,7 @@ fn mirror_bytes(corpora: &[Corpus]) {
     println!("bytes for each stored document of what settles mirrors, without names and places");
     for corpus in corpora {
         let mut fold = Fold::new(&Settings::default());
-        fold.pass(&corpus.records, &mut arriver(0), 0);
+        fold.pass(&corpus.records, &mut arriver(), 0);
         let n = fold.store.census().n_prototypes;
         let bytes = fold.store.mirror_bytes();
         let [proofs, digests, imatch, minhash] =

@@ -18,6 +18,13 @@ impl Reader {
         Self { limits, keys, document: Document::default(), html: html::Scratch::default() }
     }
 
+    /// One that leaves out what no verdict is made of: the noise of whole pages.
+    #[must_use]
+    pub fn for_verdicts(mut self) -> Self {
+        self.html.without_noise = true;
+        self
+    }
+
     /// The document in `record`, until the next one is read.
     pub fn read(&mut self, record: &Record) -> Result<&Document, Rejection> {
         self.document.clear();

@@ -53,7 +53,7 @@ impl Arriver {
     pub fn new(settings: &Settings, lexicons: Arc<Lexicons>) -> Self {
         let Keys { word: word_key, id: id_key, .. } = Keys::derive(settings.secret.reveal());
         Self {
-            steps: Steps::new(settings, lexicons),
+            steps: Steps::new(settings, lexicons).for_verdicts(),
             word_key,
             id_key,
             spelled_one_in: settings.store.spelled_one_in,

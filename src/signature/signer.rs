@@ -3,11 +3,17 @@
 //! A text is signed in three views: what is shown, its core, and the shown together with the hidden. Each is a bag of
 //! terms with a digest; what costs more (shingles, I-Match, grams) is made of the core alone.
 //!
+//! Pages are found and proved by their shingles and mails by their terms; the other of the two, and the style of a page's
+//! whole noise, are for people who compare. A filter has no use for them, and a signer [`for_verdicts`](Signer::for_verdicts)
+//! leaves them out.
+//!
 //! # Invariants
 //! - The same document and settings give the same signatures, whatever was signed before.
 //!   (`a_used_signer_signs_as_a_new_one`)
 //! - Too few distinct terms give no digest, minhash or grams. (`empty_documents_have_no_signature`)
 //! - Settings that decide signatures change the key id, others do not. (`the_key_id_names_what_decides`)
+//! - What is made for verdicts is equal to what is made for people, or left out.
+//!   (`what_is_made_for_verdicts_is_a_part_of_all`; that verdicts are the same: `fewer_signatures_give_the_same_verdicts`)
 
 use super::frame::Frame;
 use super::imatch::{Lexicons, Matcher};
@@ -53,6 +59,8 @@ pub struct Signer {
     /// The hashes of a view's units as bytes, which digests are taken of.
     bytes: Vec<u8>,
     grams: Vec<Gram>,
+    /// Whether what no verdict is made of is left out.
+    for_verdicts: bool,
 }
 
 impl Signer {
@@ -73,7 +81,14 @@ impl Signer {
             terms: Vec::new(),
             bytes: Vec::new(),
             grams: Vec::new(),
+            for_verdicts: false,
         }
+    }
+
+    /// A signer that makes only what verdicts are made of.
+    #[must_use]
+    pub fn for_verdicts(self) -> Self {
+        Self { for_verdicts: true, ..self }
     }
 
     /// The digest of all that decides signatures.
@@ -93,13 +108,13 @@ impl Signer {
 
         self.bytes.clear();
         append(&mut self.bytes, &words.hashes);
-        let shown = self.view(words, Traits::default(), None);
+        let mut shown = self.view(words, Traits::default(), None);
         let sentences = self.sentences(text);
-        let full = (!text.hidden.is_empty()).then(|| {
+        let mut full = (!text.hidden.is_empty()).then(|| {
             append(&mut self.bytes, &text.hidden.hashes);
             self.view(words, Traits::default(), Some(&text.hidden))
         });
-        let core = (n_core < words.len()).then(|| {
+        let mut core = (n_core < words.len()).then(|| {
             self.bytes.clear();
             let mut start = 0;
             for run in words.traits.chunk_by(|a, b| a.has(Traits::CORE) == b.has(Traits::CORE)) {
@@ -111,28 +126,32 @@ impl Signer {
             self.view(words, Traits::CORE, None)
         });
 
+        let kind = document.kind;
+        let outcome = if shown.digest.is_some() { Outcome::Signed } else { Outcome::Insufficient };
+        let is_enough = core.as_ref().unwrap_or(&shown).terms.len() >= self.text.terms_min;
+        let with_shingles = !self.for_verdicts || kind == Kind::Page;
+        let shingles = if is_enough && with_shingles { self.shingles(words, Traits::CORE, kind) } else { None };
+        let is_list = outcome == Outcome::Signed && kind == Kind::Page && is_little(n_core, words.len());
+        let shown_shingles = if is_list { self.shingles(words, Traits::ANY, kind) } else { None };
+        let has_shingles = shingles.is_some() || shown_shingles.is_some();
+        if !self.for_verdicts || kind == Kind::Email || !has_shingles {
+            for view in [Some(&mut shown), core.as_mut(), full.as_mut()].into_iter().flatten() {
+                let terms = view.terms.iter().copied();
+                view.minhash = view.digest.and_then(|_| MinHash::of(terms, self.keys.terms));
+            }
+        }
         let judged = core.as_ref().unwrap_or(&shown);
-        let is_enough = judged.terms.len() >= self.text.terms_min;
-        let imatch = if is_enough { self.matcher.sign(&judged.terms, document.kind, text.is_unspaced()) } else { None };
-        let outcome = match shown.minhash {
-            Some(_) => Outcome::Signed,
-            None => Outcome::Insufficient,
-        };
+        let imatch = if is_enough { self.matcher.sign(&judged.terms, kind, text.is_unspaced()) } else { None };
         let (links, link_domains) = self.links(document);
         Signatures {
             scheme: SCHEME,
             key_id: self.key_id,
-            kind: document.kind,
+            kind,
             outcome,
             n_words: words.len() as u32,
             n_core_words: n_core as u32,
-            shingles: if is_enough { self.shingles(words, Traits::CORE, document.kind) } else { None },
-            shown_shingles: match shown.minhash {
-                Some(_) if document.kind == Kind::Page && is_little(n_core, words.len()) => {
-                    self.shingles(words, Traits::ANY, document.kind)
-                }
-                _ => None,
-            },
+            shingles,
+            shown_shingles,
             imatch,
             grams: if is_enough { self.grams(words) } else { Vec::new() },
             sentences: if outcome == Outcome::Signed { sentences } else { Vec::new() },
@@ -146,7 +165,8 @@ impl Signer {
         }
     }
 
-    /// The view whose units lie in `self.bytes`, and whose terms are those of `words` (and of `further`).
+    /// The view whose units lie in `self.bytes`, and whose terms are those of `words` (and of `further`); its minhash is
+    /// not made here.
     fn view(&mut self, words: &Words, wanted: Traits, further: Option<&Words>) -> View {
         self.terms.clear();
         append_terms(words, wanted, &mut self.terms);
@@ -154,11 +174,9 @@ impl Signer {
             append_terms(further, wanted, &mut self.terms);
         }
         let terms = self.distinct.of(&mut self.terms);
-        if terms.len() < self.text.terms_min.max(1) {
-            return View { digest: None, terms, minhash: None };
-        }
-        let minhash = MinHash::of(terms.iter().copied(), self.keys.terms);
-        View { digest: Some(xxh3_128_with_seed(&self.bytes, self.keys.digest)), terms, minhash }
+        let is_enough = terms.len() >= self.text.terms_min.max(1);
+        let digest = is_enough.then(|| xxh3_128_with_seed(&self.bytes, self.keys.digest));
+        View { digest, terms, minhash: None }
     }
 
     /// Minhash over the shingles of the wanted units.
@@ -203,7 +221,7 @@ impl Signer {
 
     /// The style of a document, if it has markup.
     fn style(&mut self, document: &Document) -> Option<Style> {
-        let noise = self.noise.sketch(&document.markup.noise);
+        let noise = if self.for_verdicts { None } else { self.noise.sketch(&document.markup.noise) };
         let tag_noise = self.tag_noise.sketch(&document.markup.tag_noise);
         (noise.is_some() || tag_noise.is_some()).then_some(Style { noise, tag_noise })
     }
@@ -374,6 +392,37 @@ mod tests {
             let signatures = used.sign(&Document::default(), &text(shown, hidden, n_core));
             assert_eq!(signatures, signed(shown, hidden, n_core));
         }
+    }
+
+    #[test]
+    fn what_is_made_for_verdicts_is_a_part_of_all() {
+        let mut for_verdicts = signer(&settings()).for_verdicts();
+        let mut page = Document::default();
+        page.markup.noise = b"<></>".repeat(40);
+        page.markup.tag_noise = b"=\"\"".repeat(40);
+        let mail = Document { kind: Kind::Email, ..page.clone() };
+        for (document, text) in [(&page, text(TALE, "hidden words", 20)), (&mail, text(TALE, "hidden words", 20))] {
+            let (all, some) = (signer(&settings()).sign(document, &text), for_verdicts.sign(document, &text));
+            assert!(all.shown.minhash.is_some() && all.shingles.is_some());
+            let mut expected = all.clone();
+            expected.style.as_mut().unwrap().noise = None;
+            match document.kind {
+                Kind::Page => {
+                    let views = [Some(&mut expected.shown), expected.core.as_mut(), expected.full.as_mut()];
+                    views.into_iter().flatten().for_each(|view| view.minhash = None);
+                }
+                Kind::Email => expected.shingles = None,
+            }
+            assert_eq!(some, expected);
+        }
+        // Words that are too few for a shingle are what such a page is found by.
+        let few = text("tide mills estuary barley railway ledger", "", 5);
+        let terms_alone = Signer {
+            minhash: MinhashSettings { page_shingle_words: 9.try_into().unwrap(), ..settings().minhash },
+            ..signer(&settings())
+        };
+        let signatures = terms_alone.for_verdicts().sign(&page, &few);
+        assert!(signatures.shingles.is_none() && signatures.shown.minhash.is_some(), "{signatures:?}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! In how many documents a long sentence stood, about: never seen, once, a few times, too often.
 //!
-//! Most sentences are seen once. A Bloom filter, the doorkeeper, remembers the first sighting; only from the second on
-//! does a sentence take a counter, of one byte beside 24 bits of its hash. Two generations are kept: when the current
+//! Most sentences are seen once. A Bloom filter, the [doorkeeper](super::doorkeeper), remembers the first sighting; only from the
+//! second on does a sentence take a counter, of one byte beside 24 bits of its hash. Two generations are kept: when the current
 //! one has met as many distinct sentences as it was planned for, the older is dropped, so that the filters never fill
 //! up and what is no longer said is forgotten. This only counts: no filter ever keeps a first posting out.
 //!
@@ -9,7 +9,7 @@
 //! frequent stays, what is rare may be read as too rare.
 //!
 //! # Invariants
-//! - A full generation takes 0.3 % of new sentences for seen (12 bits and 8 probes each). With two full ones, less than
+//! - A full generation takes 0.25 % of new sentences for seen (14 bits and 8 probes each). With two full ones, less than
 //!   0.5 % of unique sentences are read as more than one, and next to none of ten and fewer as more than
 //!   ten. (`errors_at_both_ends`)
 //! - What was added since the generation before the current began is counted, whatever happens in
@@ -19,15 +19,18 @@
 //! - Damaged bytes are refused or read, never a panic. (`damage_never_panics`)
 
 use super::bytes::{Damaged, Reader};
+use super::doorkeeper::{self, Doorkeeper};
 use super::prefetch::prefetch;
 use crate::signature::keyed::mix;
-use bloomfilter::Bloom;
 
 /// Counters of a bucket: one cache line.
 const BUCKET: usize = 16;
-/// Bytes for each sentence that a generation is planned for: 1.5 of the doorkeeper, and a counter of 4 for every
+/// Bytes for each sentence that a generation is planned for: those of the doorkeeper, and a counter of 4 for every
 /// fourth sentence.
-const BYTES_PER_KEY: f64 = 2.5;
+const BYTES_PER_KEY: f64 = doorkeeper::BYTES_PER_KEY + 1.0;
+
+/// Makes of a key what may be written down, to be told by it; any odd number would do.
+const KEY_CHECK: u64 = 0x5851_F42D_4C95_7F2D;
 
 /// Approximate document frequencies of long sentences.
 #[derive(Clone, Debug)]
@@ -46,7 +49,7 @@ impl SentenceCounts {
         // Fewer would leave a generation without a single bucket.
         let n_planned = ((n_bytes / 2) as f64 / BYTES_PER_KEY).max(2.0 * BUCKET as f64) as u64;
         // Both are made anew: a copy would touch all its memory.
-        let (current, older) = (Generation::new(n_planned, key), Generation::new(n_planned, key));
+        let (current, older) = (Generation::new(n_planned), Generation::new(n_planned));
         Self { key, n_planned, current, older, n_generations: 1, n_displaced: 0 }
     }
 
@@ -56,11 +59,13 @@ impl SentenceCounts {
         self.current.count(mixed).saturating_add(self.older.count(mixed))
     }
 
-    /// Asks for the counters of the sentence.
+    /// Asks for what [`Self::add`] looks at.
     #[inline]
     pub(super) fn prefetch(&self, hash: u64) {
-        let (start, _) = self.current.place(mix(hash, self.key));
+        let mixed = mix(hash, self.key);
+        let (start, _) = self.current.place(mixed);
         prefetch(&self.current.counters[start]);
+        self.current.doorkeeper.prefetch(mixed);
     }
 
     /// Counts one more document with the sentence.
@@ -92,7 +97,7 @@ impl SentenceCounts {
 
     /// Appends the state to `into`.
     pub(super) fn save(&self, into: &mut Vec<u8>) {
-        for n in [self.n_planned, self.n_generations, self.n_displaced] {
+        for n in [self.n_planned, mix(self.key, KEY_CHECK), self.n_generations, self.n_displaced] {
             into.extend_from_slice(&n.to_le_bytes());
         }
         self.current.save(into);
@@ -105,6 +110,9 @@ impl SentenceCounts {
         let mut counts = Self::new(n_bytes, key);
         if reader.u64()? != counts.n_planned {
             return Err(reader.damaged("they have another size"));
+        }
+        if reader.u64()? != mix(key, KEY_CHECK) {
+            return Err(reader.damaged("they have another key"));
         }
         (counts.n_generations, counts.n_displaced) = (reader.u64()?, reader.u64()?);
         counts.current.load(&mut reader)?;
@@ -120,21 +128,17 @@ impl SentenceCounts {
 /// The counts of one generation.
 #[derive(Clone, Debug)]
 struct Generation {
-    doorkeeper: Bloom<u64>,
+    doorkeeper: Doorkeeper,
     /// Buckets of counters: 24 bits of the sentence's hash and its count from 2 on; 0 is a free place.
     counters: Vec<u32>,
     n_keys: u64,
 }
 
 impl Generation {
-    fn new(n_planned: u64, key: u64) -> Self {
-        let mut seed = [0; 32];
-        for (index, bytes) in seed.chunks_exact_mut(8).enumerate() {
-            bytes.copy_from_slice(&mix(mix(index as u64, key), key).to_le_bytes());
-        }
+    fn new(n_planned: u64) -> Self {
         let n_planned = n_planned as usize;
-        let doorkeeper = Bloom::new_with_seed(n_planned * 3 / 2, n_planned, &seed).expect("a given seed can't fail");
-        Self { doorkeeper, counters: vec![0; (n_planned / 4).div_ceil(BUCKET) * BUCKET], n_keys: 0 }
+        let counters = vec![0; (n_planned / 4).div_ceil(BUCKET) * BUCKET];
+        Self { doorkeeper: Doorkeeper::new(n_planned), counters, n_keys: 0 }
     }
 
     fn count(&self, mixed: u64) -> u8 {
@@ -144,7 +148,7 @@ impl Generation {
         }
         let (start, print) = self.place(mixed);
         let counter = self.counters[start..start + BUCKET].iter().find(|&&counter| holds(counter, print));
-        counter.map_or_else(|| u8::from(self.doorkeeper.check(&mixed)), |&counter| counter as u8)
+        counter.map_or_else(|| u8::from(self.doorkeeper.knows(mixed)), |&counter| counter as u8)
     }
 
     /// Counts one more; whether it is the first.
@@ -156,7 +160,7 @@ impl Generation {
             *counter += u32::from(*counter & 255 < 255);
             return false;
         }
-        if !self.doorkeeper.check_and_set(&mixed) {
+        if !self.doorkeeper.let_in(mixed) {
             self.n_keys += 1;
             return true;
         }
@@ -184,20 +188,16 @@ impl Generation {
 
     fn save(&self, into: &mut Vec<u8>) {
         into.extend_from_slice(&self.n_keys.to_le_bytes());
-        into.extend_from_slice(self.doorkeeper.as_slice());
+        self.doorkeeper.words().for_each(|word| into.extend_from_slice(&word.to_le_bytes()));
         self.counters.iter().for_each(|counter| into.extend_from_slice(&counter.to_le_bytes()));
     }
 
     /// Reads over an empty generation of the same plan.
     fn load(&mut self, reader: &mut Reader<'_>) -> Result<(), Damaged> {
         self.n_keys = reader.u64()?;
-        let bits = reader.slice(self.doorkeeper.as_slice().len())?;
-        let loaded = Bloom::from_slice(bits).map_err(|_| reader.damaged("a doorkeeper is unreadable"))?;
-        let plan = |bloom: &Bloom<u64>| (bloom.len(), bloom.number_of_hash_functions(), bloom.seed());
-        if plan(&loaded) != plan(&self.doorkeeper) {
-            return Err(reader.damaged("they have another key"));
+        for word in self.doorkeeper.words_mut() {
+            *word = reader.u64()?;
         }
-        self.doorkeeper = loaded;
         for counter in &mut self.counters {
             *counter = reader.u32()?;
             if *counter != 0 && *counter & 255 < 2 {
@@ -244,7 +244,7 @@ mod tests {
     /// A generation filled to its end after another one that was, read against exact counts: the worst moment.
     #[test]
     fn errors_at_both_ends() {
-        let mut counts = SentenceCounts::new(500_000, 77);
+        let mut counts = SentenceCounts::new(550_000, 77);
         assert_eq!(counts.n_planned(), 100_000);
         let mut other = 0..;
         while counts.n_generations() == 1 {

@@ -20,6 +20,7 @@ mod card;
 mod cells;
 mod cluster;
 mod clusters;
+mod doorkeeper;
 mod exact;
 mod excerpts;
 mod exhaustive;

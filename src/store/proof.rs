@@ -13,7 +13,7 @@
 use crate::config::MirrorSettings;
 use crate::document::Kind;
 use crate::signature::minhash::{MinHash, SLOTS};
-use crate::signature::{Signatures, View};
+use crate::signature::{Outcome, Signatures, View};
 use crate::verdict::event::TextView;
 
 /// Terms that are kept of a document. An ordinary mail has 150.
@@ -70,7 +70,9 @@ impl Proof {
     }
 
     fn with_terms(signatures: &Signatures, core_terms_min: usize, terms_max: usize) -> Option<Self> {
-        signatures.shown.minhash.as_ref()?;
+        if signatures.outcome == Outcome::Insufficient {
+            return None;
+        }
         let core = signatures.core.as_ref().unwrap_or(&signatures.shown);
         match (signatures.kind, signatures.shown_shingles.as_ref().or(signatures.shingles.as_ref())) {
             (Kind::Page, Some(shingles)) => Some(Self::Shingles(Box::new(slots(shingles)))),

@@ -389,6 +389,7 @@ mod tests {
     use super::super::tests::{arrival, settings};
     use super::super::{Arrival, Settled, Store};
     use crate::document::Kind;
+    use crate::signature::Outcome;
     use crate::verdict::event::{Recrawl, Signal};
 
     fn settled(store: &mut Store, arrivals: &[Arrival]) -> Vec<Settled> {
@@ -470,6 +471,7 @@ mod tests {
         let mut store = Store::new(&settings(4 << 20));
         let mut short = [mail("a", 0..3), mail("b", 0..3)];
         for mail in &mut short {
+            mail.signatures.outcome = Outcome::Insufficient;
             mail.signatures.shown.minhash = None;
             mail.signatures.shown.digest = None;
         }

@@ -62,7 +62,7 @@ struct Entry {
 impl Vocabulary {
     /// A vocabulary in about `n_bytes`: three fifths for counts, the rest for letters.
     pub(super) fn new(n_bytes: usize) -> Self {
-        let n_slots = (n_bytes / 5 * 3 / 16).clamp(16, u32::MAX as usize);
+        let n_slots = (n_bytes / 5 * 3 / 16).clamp(16, u32::MAX as usize) / SLOTS * SLOTS;
         let n_letters_max = (n_bytes / 5 * 2).min(u32::MAX as usize - 1);
         Self {
             slots: Region::new(n_slots.div_ceil(SLOTS)),
@@ -182,8 +182,7 @@ impl Vocabulary {
             n_words += usize::from(count > 0);
             n_spelled += usize::from(spelling > 0);
         }
-        let is_beyond = self.slots.lines().as_flattened()[2 * self.n_slots..].iter().any(|word| *word != 0);
-        if n_words != tally.n_words || is_beyond {
+        if n_words != tally.n_words {
             return Err(damaged("a word is there twice or never"));
         }
         let letters = &self.letters.bytes()[..tally.n_letters];
@@ -283,15 +282,22 @@ impl Vocabulary {
 
     /// Where the word is, or the free slot where it would be.
     fn slot(&self, hash: u64) -> usize {
-        let mut slot = self.home(hash);
-        while self.entry(slot).count > 0 && self.pair(slot)[0] != hash {
-            slot = if slot + 1 < self.n_slots { slot + 1 } else { 0 };
+        let mut line = self.home(hash) / SLOTS;
+        loop {
+            // All slots of a line at once: in which of them a word is, is as good as a coin.
+            let pairs = self.slots.lines()[line].as_chunks::<2>().0.iter().enumerate();
+            let is_here = |[held, entry]: [u64; 2]| (held == hash) | (entry >> 32 == 0);
+            let here = pairs.fold(0, |here, (slot, pair)| here | u32::from(is_here(*pair)) << slot);
+            if here != 0 {
+                return line * SLOTS + here.trailing_zeros() as usize;
+            }
+            line = if (line + 1) * SLOTS < self.n_slots { line + 1 } else { 0 };
         }
-        slot
     }
 
+    /// The first slot where the word may be: a line is looked at from its beginning.
     fn home(&self, hash: u64) -> usize {
-        (((mix(hash, 0x70CA) >> 32) * self.n_slots as u64) >> 32) as usize
+        (((mix(hash, 0x70CA) >> 32) * (self.n_slots / SLOTS) as u64) >> 32) as usize * SLOTS
     }
 
     fn entry(&self, slot: usize) -> Entry {

@@ -29,6 +29,9 @@ pub(super) const PARTITIONS: usize = 16;
 const SENTENCES_MAX: usize = 4096;
 /// Pages and mails.
 const KINDS: usize = 2;
+/// Words whose counts are asked for before their turn: an ordinary mail has no more, and a long page more than the nearest
+/// cache has lines.
+const WORDS_AHEAD: usize = 128;
 /// Owners that are kept for a sentence: one that more have is about to be too common.
 const SENTENCE_OWNERS_MAX: usize = 4;
 
@@ -383,6 +386,19 @@ impl<'a> View<'a> {
                 }
             }
         }
+        if probe.own.is_some() {
+            self.prefetch_words(probe.arrival.signatures.kind, &counted_terms(probe.arrival)[..]);
+        }
+    }
+
+    /// Asks for the counts of words, the first of them: the others have their turn later.
+    fn prefetch_words(self, kind: Kind, terms: &[u64]) {
+        for &term in terms.iter().take(WORDS_AHEAD) {
+            let key = mix(term, WORD);
+            if let Some(partition) = self.get(key) {
+                partition.words[kind as usize].prefetch(key);
+            }
+        }
     }
 
     fn find(self, probe: &Probe<'_>, rules: Commonness, lives: impl Fn(Ref) -> bool) -> Hits {
@@ -447,20 +463,12 @@ impl Shard<'_> {
         for partition in &mut *self.partitions {
             partition.words[kind].document();
         }
-        // A long page has more words than the nearest cache has lines: each is asked for a little before its turn.
-        const AHEAD: usize = 24;
         let terms = counted_terms(arrival);
-        let ask = |shard: &Self, term: u64| {
-            let key = mix(term, WORD);
-            if let Some(partition) = shard.view().get(key) {
-                partition.words[kind].prefetch(key);
-            }
-        };
-        terms.iter().take(AHEAD).for_each(|&term| ask(self, term));
         for (number, &term) in terms.iter().enumerate() {
-            if let Some(&next) = terms.get(number + AHEAD) {
-                ask(self, next);
-            }
+            self.view().prefetch_words(
+                arrival.signatures.kind,
+                terms.get(number + WORDS_AHEAD..).unwrap_or(&[]).get(..1).unwrap_or(&[]),
+            );
             let key = mix(term, WORD);
             if let Some(partition) = self.get_mut(key) {
                 partition.words[kind].add(key);

@@ -3,9 +3,10 @@
 //! The stores are so small that groups, leaders, keys and standings give way all the time: whoever died within a batch is
 //! where a difference would hide. The whole state is compared too: what differs there would show later.
 
-use crate::made::{Dice, stream};
+use crate::made::{Dice, Made, arrivals, stream};
 use seamripper::config::{Canonical, Settings};
 use seamripper::pipeline::filter::{Event, Filter};
+use seamripper::pipeline::{Steps, lexicon};
 use seamripper::store::Arrival;
 use seamripper::verdict::event::Via;
 use seamripper::verdict::label::Label;
@@ -117,6 +118,25 @@ fn threads_batches_and_snapshots_never_show() {
             let one_batch = folded(&arrivals, &settings, || (arrivals.len(), 3, false));
             assert_alike(&serial, &one_batch, &format!("seed {seed}, {name}, one batch"));
         }
+    }
+}
+
+/// What is left out for speed decides nothing: with every signature the same is said, and the state is the same.
+#[test]
+fn fewer_signatures_give_the_same_verdicts() {
+    let settings = Settings::default();
+    let mut steps = Steps::new(&settings, lexicon::load(&settings).unwrap());
+    let mut made = Made::new(11);
+    let records: Vec<_> = (0..400).map(|_| made.record()).collect();
+    let whole: Vec<_> = records.iter().map(|record| steps.sign(record).unwrap().signatures).collect();
+    let fewer = arrivals(records, &settings);
+    let more: Vec<Arrival> =
+        fewer.iter().cloned().zip(whole).map(|(arrival, signatures)| Arrival { signatures, ..arrival }).collect();
+    let n_left_out = fewer.iter().zip(&more).filter(|(fewer, more)| fewer.signatures != more.signatures).count();
+    assert!(n_left_out > 300, "{n_left_out} of {} were signed otherwise", more.len());
+    for (name, settings) in variants() {
+        let [fewer, more] = [&fewer, &more].map(|arrivals| folded(arrivals, &settings, || (30, 2, false)));
+        assert_alike(&more, &fewer, name);
     }
 }
 

@@ -46,6 +46,8 @@ use crate::config::Limits;
 /// Buffers that outlive one page.
 #[derive(Default)]
 pub struct Scratch {
+    /// Whether the noise of the whole page is left out; that of its tags is always there.
+    pub without_noise: bool,
     open: open::Open,
     seen: frame::Seen,
     attributes: Vec<tokens::Attribute>,
@@ -57,7 +59,9 @@ pub struct Scratch {
 ///
 /// Adds to the end of `document.text`, so that a mail can put its subject before the body.
 pub fn read(source: &str, limits: &Limits, frame_key: u64, scratch: &mut Scratch, document: &mut Document) {
-    noise::strip(source, &mut document.markup.noise);
+    if !scratch.without_noise {
+        noise::strip(source, &mut document.markup.noise);
+    }
     let attributes = page::Page::new(source, limits, frame_key, scratch, document).read();
     scratch.attributes = attributes;
 }

@@ -179,7 +179,7 @@ impl<'a> Naive<'a> {
         let signatures = &self.arrivals[this].signatures;
         let core = signatures.core.as_ref().unwrap_or(&signatures.shown);
         let is_mail = signatures.kind == Kind::Email;
-        signatures.shown.minhash.is_some() && !(is_mail && core.terms.len() < self.settings.text.terms_min)
+        signatures.outcome == Outcome::Signed && !(is_mail && core.terms.len() < self.settings.text.terms_min)
     }
 
     /// How alike two are, and whether that makes a copy.
