@@ -61,6 +61,8 @@ pub struct Signer {
     grams: Vec<Gram>,
     /// Whether what no verdict is made of is left out.
     for_verdicts: bool,
+    /// Whether pages are compared with mails, which is done by terms.
+    cross_kinds: bool,
 }
 
 impl Signer {
@@ -82,6 +84,7 @@ impl Signer {
             bytes: Vec::new(),
             grams: Vec::new(),
             for_verdicts: false,
+            cross_kinds: settings.store.cross_kinds,
         }
     }
 
@@ -134,7 +137,7 @@ impl Signer {
         let is_list = outcome == Outcome::Signed && kind == Kind::Page && is_little(n_core, words.len());
         let shown_shingles = if is_list { self.shingles(words, Traits::ANY, kind) } else { None };
         let has_shingles = shingles.is_some() || shown_shingles.is_some();
-        if !self.for_verdicts || kind == Kind::Email || !has_shingles {
+        if !self.for_verdicts || self.cross_kinds || kind == Kind::Email || !has_shingles {
             for view in [Some(&mut shown), core.as_mut(), full.as_mut()].into_iter().flatten() {
                 let terms = view.terms.iter().copied();
                 view.minhash = view.digest.and_then(|_| MinHash::of(terms, self.keys.terms));

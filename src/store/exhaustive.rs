@@ -9,7 +9,7 @@
 //! - Every id is remembered. (`tests/promises/quality/exact.rs`)
 
 use super::look::Resemblance;
-use super::proof::Proof;
+use super::proof::{Measure, Proof, Terms};
 use super::reference::Ref;
 use super::seen::Sighting;
 use super::settle::{IMATCH, MINHASH};
@@ -96,7 +96,7 @@ impl Exhaustive {
     pub(super) fn learn(&mut self, of: Ref, document: &Document<'_>) {
         let number = self.entries.len() as u32;
         let mut n_values = [0; 3];
-        if let Proof::Terms(terms) = document.proof {
+        if let Some(terms) = document.proof.terms() {
             n_values = terms.n_values();
             terms.values().for_each(|value| self.holders.entry(value).or_default().push(number));
         }
@@ -121,10 +121,7 @@ impl Exhaustive {
         lives: impl Fn(Ref) -> bool,
     ) -> Found {
         self.count(document);
-        let n_values = match document.proof {
-            Proof::Terms(terms) => terms.n_values(),
-            Proof::Shingles(_) => [0; 3],
-        };
+        let n_values = document.proof.terms().map_or([0; 3], Terms::n_values);
         let mut found = Found::default();
         for (number, entry) in self.entries.iter().enumerate() {
             if !lives(entry.of) || !self.cross_kinds && entry.kind != document.kind {
@@ -136,7 +133,7 @@ impl Exhaustive {
             if entry.id_key == document.id_key {
                 continue;
             }
-            if let (Proof::Terms(_), Proof::Terms(_)) = (document.proof, &entry.proof) {
+            if document.proof.measure(&entry.proof) == Some(Measure::Terms) {
                 let ceiling = ceiling(self.n_common[number], n_values, entry.n_values);
                 if ceiling < settings.cosine_min && ceiling <= found.likeness {
                     continue;
@@ -144,7 +141,7 @@ impl Exhaustive {
             }
             let Some(likeness) = document.proof.likeness(&entry.proof) else { continue };
             found.likeness = found.likeness.max(likeness.score);
-            if settings.is_copy(document.proof, likeness, document.unspaced) {
+            if settings.is_copy(likeness, document.unspaced) {
                 found.copies.push((entry.of, signals));
             }
         }
@@ -157,7 +154,7 @@ impl Exhaustive {
         self.n_common.resize(self.entries.len(), 0);
         self.signals.clear();
         self.signals.resize(self.entries.len(), 0);
-        if let Proof::Terms(terms) = document.proof {
+        if let Some(terms) = document.proof.terms() {
             for holders in terms.values().filter_map(|value| self.holders.get(&value)) {
                 holders.iter().for_each(|&number| self.n_common[number as usize] += 1);
             }
@@ -205,7 +202,7 @@ mod tests {
             let mut signatures = signatures(kind, start..start + 20 + mix(number, 2) % 200);
             // A page is compared by its shingles.
             signatures.shingles = signatures.shown.minhash.clone().filter(|_| kind == Kind::Page);
-            Proof::whole(&signatures, 5).unwrap()
+            Proof::whole(&signatures, 5, false).unwrap()
         };
         (0..120).map(proof).collect()
     }
@@ -232,7 +229,7 @@ mod tests {
                     let likeness = proof.likeness(that).unwrap();
                     expected.n_common.0 += 1;
                     expected.likeness = expected.likeness.max(likeness.score);
-                    if settings.is_copy(proof, likeness, false) {
+                    if settings.is_copy(likeness, false) {
                         expected.copies.push((refer(other), IMATCH));
                     }
                 }

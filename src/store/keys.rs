@@ -39,17 +39,16 @@ impl SettleKeys {
             keys.digests.extend(view.digest.map(|digest| mix(digest as u64 ^ salt, TEXT)));
         }
         let shingles = signatures.shown_shingles.as_ref().or(signatures.shingles.as_ref());
-        match (signatures.kind, shingles) {
-            // Pages are compared by their shingles, and found by them: terms of one trade are shared by too many.
-            (Kind::Page, Some(shingles)) => {
-                let bands = shingles.bands(mirror.page_bands.get(), mirror.page_rows.get());
+        // Pages are compared by their shingles, and found by them: terms of one trade are shared by too many.
+        let shingles = shingles.filter(|_| signatures.kind == Kind::Page);
+        if let Some(shingles) = shingles {
+            let bands = shingles.bands(mirror.page_bands.get(), mirror.page_rows.get());
+            keys.minhash.extend(bands.map(|band| mix(band ^ salt, TEXT)));
+        }
+        if shingles.is_none() || cross_kinds {
+            for minhash in views.into_iter().flatten().filter_map(|view| view.minhash.as_ref()) {
+                let bands = minhash.bands(mirror.bands.get(), mirror.rows.get());
                 keys.minhash.extend(bands.map(|band| mix(band ^ salt, TEXT)));
-            }
-            _ => {
-                for minhash in views.into_iter().flatten().filter_map(|view| view.minhash.as_ref()) {
-                    let bands = minhash.bands(mirror.bands.get(), mirror.rows.get());
-                    keys.minhash.extend(bands.map(|band| mix(band ^ salt, TEXT)));
-                }
             }
         }
         if let Some(imatch) = &signatures.imatch {

@@ -454,7 +454,8 @@ pub(crate) mod tests {
             let mut settings = settings(4 << 20);
             settings.store.cross_kinds = cross_kinds;
             let mut store = Store::new(&settings);
-            let batch = [arrival("a", Kind::Page, 0..60), arrival("b", Kind::Email, 0..60)];
+            let mut batch = [arrival("a", Kind::Page, 0..60), arrival("b", Kind::Email, 0..60)];
+            batch[0].signatures.shingles = batch[0].signatures.shown.minhash.clone();
             let (settled, _) = store.hits(&batch, 1);
             assert_eq!(settled[1].joined.is_some(), expected);
         }

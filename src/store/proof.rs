@@ -3,12 +3,14 @@
 //! Keys only suggest; a copy is one by direct comparison. Mails are compared by their distinct terms, 24 bits of each, in
 //! three views: a campaign may share the shown or the hidden words, and a list's footer must not make a copy (so the
 //! core has to agree too). Pages are compared by the 128 slots of their shingles, 16 bits of each, since pages of one
-//! manual share their vocabulary and not their sentences. Of a long mail the terms with the smallest hashes stand for all:
+//! manual share their vocabulary and not their sentences. Where pages and mails are to match each other, a page has both, and is
+//! compared with a mail by terms. Of a long mail the terms with the smallest hashes stand for all:
 //! a fair sample, the same in both documents.
 //!
 //! # Invariants
 //! - Up to [`TERMS_MAX`] terms the cosine is that of the whole bags. (`the_cosine_is_exact_for_ordinary_mails`)
 //! - Nothing is like a text without a core. (`footers_alone_are_not_alike`)
+//! - A page is compared with a page by shingles and with a mail by terms. (`kinds_have_a_measure_in_common`)
 
 use crate::config::MirrorSettings;
 use crate::document::Kind;
@@ -27,9 +29,19 @@ const SHOWN: u8 = 1;
 const CORE: u8 = 2;
 const FULL: u8 = 4;
 
+/// What two documents were compared by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Measure {
+    #[default]
+    Terms,
+    Shingles,
+}
+
 /// How alike two documents are.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Likeness {
+    /// By what.
+    pub(super) by: Measure,
     /// The similarity of the view that agrees best.
     pub(super) score: f64,
     /// That view.
@@ -38,15 +50,16 @@ pub(super) struct Likeness {
     pub(super) core: f64,
 }
 
-/// What a document is compared by.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Proof {
-    /// The terms of a mail: the upper 24 bits of each, ascending, above the views that hold it.
-    Terms(Terms),
+/// What a document is compared by: one of the two at least.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Proof {
     /// The slots of a page.
-    Shingles(Box<[u16; SLOTS]>),
+    shingles: Option<Box<[u16; SLOTS]>>,
+    /// The terms of a mail, of a page without shingles, or of one that is compared with mails.
+    terms: Option<Terms>,
 }
 
+/// The terms of a text: the upper 24 bits of each, ascending, above the views that hold it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Terms {
     /// How many terms each view has: shown, core, full.
@@ -58,102 +71,92 @@ pub(super) struct Terms {
 }
 
 impl Proof {
-    /// What `signatures` are compared by; `None` where there is too little text. A core below `core_terms_min` is no text of
-    /// its own.
-    pub(super) fn of(signatures: &Signatures, core_terms_min: usize) -> Option<Self> {
-        Self::with_terms(signatures, core_terms_min, TERMS_MAX)
+    /// What `signatures` are compared by, a page with mails too if it is `cross_kinds`; `None` where there is too little text.
+    /// A core below `core_terms_min` is no text of its own.
+    pub(super) fn of(signatures: &Signatures, core_terms_min: usize, cross_kinds: bool) -> Option<Self> {
+        Self::with_terms(signatures, core_terms_min, cross_kinds, TERMS_MAX)
     }
 
     /// The same with all terms, however many there are: for comparing, too long for cells.
-    pub(super) fn whole(signatures: &Signatures, core_terms_min: usize) -> Option<Self> {
-        Self::with_terms(signatures, core_terms_min, usize::MAX)
+    pub(super) fn whole(signatures: &Signatures, core_terms_min: usize, cross_kinds: bool) -> Option<Self> {
+        Self::with_terms(signatures, core_terms_min, cross_kinds, usize::MAX)
     }
 
-    fn with_terms(signatures: &Signatures, core_terms_min: usize, terms_max: usize) -> Option<Self> {
+    fn with_terms(signatures: &Signatures, core_terms_min: usize, cross_kinds: bool, terms_max: usize) -> Option<Self> {
         if signatures.outcome == Outcome::Insufficient {
             return None;
         }
-        let core = signatures.core.as_ref().unwrap_or(&signatures.shown);
-        match (signatures.kind, signatures.shown_shingles.as_ref().or(signatures.shingles.as_ref())) {
-            (Kind::Page, Some(shingles)) => Some(Self::Shingles(Box::new(slots(shingles)))),
-            (Kind::Page, None) => Some(Self::Terms(Terms::of(&signatures.shown, &signatures.shown, None, terms_max))),
-            (Kind::Email, _) if core.terms.len() < core_terms_min => None,
-            (Kind::Email, _) => {
-                Some(Self::Terms(Terms::of(&signatures.shown, core, signatures.full.as_ref(), terms_max)))
-            }
-        }
+        let (shown, full) = (&signatures.shown, signatures.full.as_ref());
+        let core = signatures.core.as_ref().unwrap_or(shown);
+        let is_page = signatures.kind == Kind::Page;
+        let shingles = signatures.shown_shingles.as_ref().or(signatures.shingles.as_ref()).filter(|_| is_page);
+        let shingles = shingles.map(|shingles| Box::new(slots(shingles)));
+        let terms = match (signatures.kind, &shingles) {
+            (Kind::Page, Some(_)) if !cross_kinds => None,
+            (Kind::Page, None) if !cross_kinds => Some(Terms::of(shown, shown, None, terms_max)),
+            _ if core.terms.len() < core_terms_min => None,
+            _ => Some(Terms::of(shown, core, full, terms_max)),
+        };
+        (shingles.is_some() || terms.is_some()).then_some(Self { shingles, terms })
+    }
+
+    /// The terms, if it has them.
+    pub(super) fn terms(&self) -> Option<&Terms> {
+        self.terms.as_ref()
+    }
+
+    /// What two documents are compared by, if they can be.
+    pub(super) fn measure(&self, other: &Self) -> Option<Measure> {
+        let have_shingles = self.shingles.is_some() && other.shingles.is_some();
+        let have_terms = self.terms.is_some() && other.terms.is_some();
+        have_shingles.then_some(Measure::Shingles).or(have_terms.then_some(Measure::Terms))
     }
 
     /// How alike two documents are; `None` where they cannot be compared.
     pub(super) fn likeness(&self, other: &Self) -> Option<Likeness> {
-        match (self, other) {
-            (Self::Terms(a), Self::Terms(b)) => Some(a.likeness(b)),
-            (Self::Shingles(a), Self::Shingles(b)) => {
-                let agreeing = a.iter().zip(b.iter()).filter(|(a, b)| a == b).count();
-                let score = agreeing as f64 / SLOTS as f64;
-                Some(Likeness { score, view: TextView::Core, core: score })
-            }
-            _ => None,
+        if let (Some(a), Some(b)) = (&self.shingles, &other.shingles) {
+            let agreeing = a.iter().zip(b.iter()).filter(|(a, b)| a == b).count();
+            let score = agreeing as f64 / SLOTS as f64;
+            return Some(Likeness { by: Measure::Shingles, score, view: TextView::Core, core: score });
         }
+        Some(self.terms.as_ref()?.likeness(other.terms.as_ref()?))
     }
 
     pub(super) fn write(&self, out: &mut Vec<u8>) {
-        match self {
-            Self::Shingles(slots) => {
-                out.push(SHINGLES);
-                out.extend(slots.iter().flat_map(|slot| slot.to_le_bytes()));
-            }
-            Self::Terms(terms) => {
-                out.push(TERMS);
-                out.push(u8::from(terms.is_sample));
-                out.extend(terms.n.iter().flat_map(|n| n.to_le_bytes()));
-                out.extend((terms.kept.len() as u16).to_le_bytes());
-                // Most mails are all core and hide nothing: one byte says so for all their terms.
-                let first = terms.kept.first().map_or(0, |term| *term as u8);
-                let is_uniform = terms.kept.iter().all(|term| *term as u8 == first);
-                out.push(if is_uniform { first } else { 0 });
-                for term in &terms.kept {
-                    out.extend(&term.to_le_bytes()[usize::from(is_uniform)..]);
-                }
-            }
+        let form = if self.shingles.is_some() { SHINGLES } else { 0 } | if self.terms.is_some() { TERMS } else { 0 };
+        out.push(form);
+        if let Some(slots) = &self.shingles {
+            out.extend(slots.iter().flat_map(|slot| slot.to_le_bytes()));
+        }
+        if let Some(terms) = &self.terms {
+            terms.write(out);
         }
     }
 
     /// Reads what [`Proof::write`] has written.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
-        let (form, bytes) = bytes.split_first()?;
-        match *form {
-            SHINGLES => {
-                let slots: &[[u8; 2]; SLOTS] = bytes.as_chunks().0.first_chunk()?;
-                Some(Self::Shingles(Box::new(slots.map(u16::from_le_bytes))))
-            }
-            TERMS => {
-                let (head, bytes) = bytes.split_first_chunk::<16>()?;
-                let n = std::array::from_fn(|view| {
-                    u32::from_le_bytes(std::array::from_fn(|byte| head[1 + 4 * view + byte]))
-                });
-                let (len, uniform) = (usize::from(u16::from_le_bytes([head[13], head[14]])), head[15]);
-                let kept: Vec<u32> = match uniform {
-                    0 => bytes.as_chunks().0.iter().take(len).map(|term| u32::from_le_bytes(*term)).collect(),
-                    views => {
-                        let terms = bytes.as_chunks::<3>().0.iter().take(len);
-                        terms.map(|&[a, b, c]| u32::from_le_bytes([views, a, b, c])).collect()
-                    }
-                };
-                (kept.len() == len).then_some(Self::Terms(Terms { n, kept, is_sample: head[0] != 0 }))
-            }
-            _ => None,
+        let (form, mut bytes) = bytes.split_first()?;
+        let mut proof = Self::default();
+        if form & SHINGLES != 0 {
+            let (slots, rest) = bytes.split_first_chunk::<{ 2 * SLOTS }>()?;
+            let slots: &[[u8; 2]; SLOTS] = slots.as_chunks().0.first_chunk()?;
+            proof.shingles = Some(Box::new(slots.map(u16::from_le_bytes)));
+            bytes = rest;
         }
+        if form & TERMS != 0 {
+            proof.terms = Some(Terms::read(bytes)?);
+        }
+        (proof.shingles.is_some() || proof.terms.is_some()).then_some(proof)
     }
 }
 
 impl MirrorSettings {
     /// Whether the likeness is that of a copy.
-    pub(in crate::store) fn is_copy(&self, proof: &Proof, likeness: Likeness, unspaced: bool) -> bool {
-        match proof {
-            Proof::Terms(_) => likeness.score >= self.cosine_min && likeness.core >= self.core_cosine_min,
-            Proof::Shingles(_) if unspaced => likeness.score >= self.resemblance_min_unspaced,
-            Proof::Shingles(_) => likeness.score >= self.resemblance_min,
+    pub(in crate::store) fn is_copy(&self, likeness: Likeness, unspaced: bool) -> bool {
+        match likeness.by {
+            Measure::Terms => likeness.score >= self.cosine_min && likeness.core >= self.core_cosine_min,
+            Measure::Shingles if unspaced => likeness.score >= self.resemblance_min_unspaced,
+            Measure::Shingles => likeness.score >= self.resemblance_min,
         }
     }
 }
@@ -186,6 +189,33 @@ impl Terms {
         }
         let n = [shown, core, all].map(|view| view.terms.len() as u32);
         Self { n, kept, is_sample }
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(u8::from(self.is_sample));
+        out.extend(self.n.iter().flat_map(|n| n.to_le_bytes()));
+        out.extend((self.kept.len() as u16).to_le_bytes());
+        // Most mails are all core and hide nothing: one byte says so for all their terms.
+        let first = self.kept.first().map_or(0, |term| *term as u8);
+        let is_uniform = self.kept.iter().all(|term| *term as u8 == first);
+        out.push(if is_uniform { first } else { 0 });
+        for term in &self.kept {
+            out.extend(&term.to_le_bytes()[usize::from(is_uniform)..]);
+        }
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let (head, bytes) = bytes.split_first_chunk::<16>()?;
+        let n = std::array::from_fn(|view| u32::from_le_bytes(std::array::from_fn(|byte| head[1 + 4 * view + byte])));
+        let (len, uniform) = (usize::from(u16::from_le_bytes([head[13], head[14]])), head[15]);
+        let kept: Vec<u32> = match uniform {
+            0 => bytes.as_chunks().0.iter().take(len).map(|term| u32::from_le_bytes(*term)).collect(),
+            views => {
+                let terms = bytes.as_chunks::<3>().0.iter().take(len);
+                terms.map(|&[a, b, c]| u32::from_le_bytes([views, a, b, c])).collect()
+            }
+        };
+        (kept.len() == len).then_some(Self { n, kept, is_sample: head[0] != 0 })
     }
 
     /// The kept values, without the views that hold them.
@@ -298,13 +328,17 @@ mod tests {
         #[test]
         fn what_is_written_is_read(n in 0..700_u64, n_core in 0..700_u64, n_hidden in 0..50_u64) {
             let (shown, core, full) = (view(0..n), view(0..n.min(n_core)), view(0..n + n_hidden));
-            let proof = Proof::Terms(Terms::of(&shown, &core, (n_hidden > 0).then_some(&full), TERMS_MAX));
-            let mut bytes = Vec::new();
-            proof.write(&mut bytes);
-            prop_assert!(bytes.len() <= 32 + 4 * TERMS_MAX);
-            prop_assert_eq!(Proof::read(&bytes), Some(proof));
-            for end in 0..bytes.len().min(40) {
-                prop_assert_ne!(Proof::read(&bytes[..end]).map(|read| matches!(read, Proof::Terms(t) if t.kept.len() == 700)), Some(true));
+            let terms = Some(Terms::of(&shown, &core, (n_hidden > 0).then_some(&full), TERMS_MAX));
+            let shingles = Some(Box::new(std::array::from_fn(|slot| mix(slot as u64, n) as u16)));
+            let proofs = [(None, terms.clone()), (shingles.clone(), None), (shingles, terms)];
+            for proof in proofs.map(|(shingles, terms)| Proof { shingles, terms }) {
+                let mut bytes = Vec::new();
+                proof.write(&mut bytes);
+                prop_assert!(bytes.len() <= 32 + 2 * SLOTS + 4 * TERMS_MAX);
+                for end in 0..bytes.len() {
+                    prop_assert_eq!(Proof::read(&bytes[..end]), None);
+                }
+                prop_assert_eq!(Proof::read(&bytes), Some(proof));
             }
         }
     }
@@ -327,8 +361,24 @@ mod tests {
     #[test]
     fn footers_alone_are_not_alike() {
         let mut signatures = crate::store::tests::signatures(Kind::Email, 0..40);
-        assert!(Proof::of(&signatures, 5).is_some());
+        assert!(Proof::of(&signatures, 5, false).is_some());
         signatures.core = Some(view(0..3));
-        assert_eq!(Proof::of(&signatures, 5), None);
+        assert_eq!(Proof::of(&signatures, 5, false), None);
+    }
+
+    #[test]
+    fn kinds_have_a_measure_in_common() {
+        let [mut page, mail] = [Kind::Page, Kind::Email].map(|kind| crate::store::tests::signatures(kind, 0..40));
+        page.shingles = page.shown.minhash.clone();
+        let measure = |one: &Signatures, other: &Signatures, cross_kinds: bool| {
+            let [one, other] = [one, other].map(|signatures| Proof::of(signatures, 5, cross_kinds).unwrap());
+            assert_eq!(one.measure(&other), one.likeness(&other).map(|likeness| likeness.by));
+            one.measure(&other)
+        };
+        for (cross_kinds, across) in [(false, None), (true, Some(Measure::Terms))] {
+            assert_eq!(measure(&page, &page, cross_kinds), Some(Measure::Shingles));
+            assert_eq!(measure(&mail, &mail, cross_kinds), Some(Measure::Terms));
+            assert_eq!((measure(&page, &mail, cross_kinds), measure(&mail, &page, cross_kinds)), (across, across));
+        }
     }
 }

@@ -460,7 +460,7 @@ mod tests {
 
     pub(super) fn made(number: u64, owner: u64, n_terms: u64) -> Made {
         let arrival = arrival(&format!("document {number}"), Kind::Email, 100 * number..100 * number + n_terms);
-        let proof = Proof::of(&arrival.signatures, 5).unwrap();
+        let proof = Proof::of(&arrival.signatures, 5, false).unwrap();
         Made { proof, card: Card::of(&arrival, 512, 0), owner }
     }
 

@@ -241,8 +241,8 @@ impl Settler {
     /// What `arrival` is compared by.
     fn proof(&self, arrival: &Arrival) -> Option<Proof> {
         match &self.all {
-            Some(_) => Proof::whole(&arrival.signatures, self.core_terms_min),
-            None => Proof::of(&arrival.signatures, self.core_terms_min),
+            Some(_) => Proof::whole(&arrival.signatures, self.core_terms_min, self.store.cross_kinds),
+            None => Proof::of(&arrival.signatures, self.core_terms_min, self.store.cross_kinds),
         }
     }
 

@@ -518,3 +518,23 @@ fn labels_without_end_are_refused() {
     let stderr = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
     assert!(stderr.contains("more than 268435456 bytes"), "{stderr}");
 }
+
+/// Where they may match each other, a mail with the words of a page is a copy of it, and the other way round.
+#[test]
+fn pages_and_mails_match_each_other_where_they_may() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = words(7, 300, 4000.0).join(" ");
+    std::fs::write(folder.path().join("page.html"), format!("<html><body><p>{text}</p></body></html>")).unwrap();
+    std::fs::write(folder.path().join("mail.eml"), format!("From: a@a.example\nSubject: Hello\n\n{text}\n")).unwrap();
+    for order in [["page.html", "mail.eml"], ["mail.eml", "page.html"]] {
+        for (cross_kinds, of) in [("false", None), ("true", Some(order[0]))] {
+            for exact in [&[][..], &["--exact"]] {
+                let arguments = [&["scan", "--quiet"], exact, &order].concat();
+                let mut command = seamripper(folder.path(), &arguments);
+                let verdicts = lines(command.env("SEAMRIPPER_STORE__CROSS_KINDS", cross_kinds), 0);
+                let last = verdicts.iter().rfind(|verdict| verdict["id"] == order[1]).unwrap();
+                assert_eq!(last["mirror"]["of"].as_str(), of, "{cross_kinds} {exact:?}: {last}");
+            }
+        }
+    }
+}

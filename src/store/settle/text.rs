@@ -160,7 +160,7 @@ impl Settler {
             let likeness = proof_of(candidate.of, scratch).and_then(|proof| arriving.proof.likeness(&proof));
             if let Some(likeness) = likeness {
                 settled.likeness = settled.likeness.max(likeness.score);
-                if self.mirror.is_copy(arriving.proof, likeness, arriving.arrival.unspaced) {
+                if self.mirror.is_copy(likeness, arriving.arrival.unspaced) {
                     compared.push((candidate.of, likeness, candidate.signals));
                 }
             }
