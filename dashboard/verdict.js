@@ -170,6 +170,8 @@ function summary(verdict, url) {
 
 async function beside(verdict, text, explained, signal) {
   const there = textOf(verdict.mirror.of, signal);
+  // Where the other text fails first, nobody waits for this one any more.
+  there.catch(() => {});
   const pair = (await explained.catch(() => null))?.shared.find(({ class: of }) => of === "mirror");
   return sides(await text, await there, { id: verdict.id, of: verdict.mirror.of }, pair?.texts?.passages.slice(0, 20) ?? []);
 }
