@@ -3,9 +3,9 @@
 // Nothing moves under somebody who is about to choose: while the list is pointed at, or holds the focus, what comes waits.
 
 import { get } from "./api.js";
-import { card, el, empty, fill, inside, loading, name, plain, toVerdict, trouble } from "./element.js";
+import { card, el, empty, fill, insideLine, loading, plain, trouble } from "./element.js";
 import { ago, count } from "./format.js";
-import { badges, label, sorts } from "./names.js";
+import { badges, labels, sorts } from "./names.js";
 import { follow } from "./stream.js";
 
 const SHOWN = 14;
@@ -31,8 +31,8 @@ function entry(verdict) {
     "li",
     {},
     ago(verdict.source.time) ?? el("span", {}),
-    el("span", { class: "badges" }, badges(verdict), (verdict.labels ?? []).slice(0, 2).map(label)),
-    inside(toVerdict(verdict.id), name(verdict.url ?? verdict.id), { title: plain(verdict.id) }),
+    el("span", { class: "badges" }, badges(verdict), labels(verdict.labels ?? [], 1)),
+    insideLine(verdict.id, verdict.url ?? verdict.id),
   );
 }
 

@@ -55,6 +55,11 @@ fn each_document_is_in_the_feed_once_and_the_newest_is_first() {
 }
 
 #[test]
+fn rows_show_what_tells_documents_apart() {
+    browsed(&in_order(), "rows.mjs");
+}
+
+#[test]
 fn hostile_documents_are_shown_as_text() {
     browsed(&in_order(), "hostile.mjs");
 }
