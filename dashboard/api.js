@@ -52,8 +52,11 @@ export async function request(path, { method = "GET", body, headers = {}, signal
 export const get = async (path, signal) => (await request(path, { signal })).json();
 export const send = async (method, path, body) => (await request(path, { method, body })).json();
 
-/** A path with an id at its end. */
-export const at = (path, id) => `${path}/${encodeURIComponent(id)}`;
+/** A path with an id at its end. Browsers take these two for ways through folders, however they are written. */
+export function at(path, id) {
+  if (id !== "." && id !== "..") return `${path}/${encodeURIComponent(id)}`;
+  throw new Problem(0, "name", `A browser cannot ask for this id. A program can: curl --path-as-is ${location.origin}${path}/${id}`);
+}
 
 /** Does something every so often while the page is in sight, until told to stop. */
 export function every(seconds, signal, work) {

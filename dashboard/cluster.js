@@ -26,7 +26,7 @@ export default async function cluster(main, { signal, id, announce }) {
             "div",
             { class: "stack span-8" },
             what(cluster),
-            card("Growth", {}, grown(growth)),
+            card("Growth", {}, grown(growth, cluster)),
             card(`Members of late (${number(members.length)} of ${number(cluster.size)})`, {}, joined(members)),
           ),
           el(
@@ -68,7 +68,10 @@ function what({ kind, kind_of_documents, size, domains, similarity, rank, linked
   );
 }
 
-function grown(growth) {
+/** Each time that it was told of, which is when it has grown by a tenth; and what it has now, so that there is one number to be read. */
+function grown(told, { size, domains, merged_into, expired }) {
+  const isOver = merged_into || expired || !told.length;
+  const growth = isOver ? told : [...told, { time: new Date().toISOString(), size, domains }];
   if (growth.length < 2) return empty("Nothing is known yet of how it grew.");
   const times = growth.map(({ time }) => Date.parse(time));
   const [from, to] = [times[0], times.at(-1)];
@@ -85,7 +88,7 @@ function grown(growth) {
       el(
         "span",
         {},
-        el("span", { class: "key" }, `members: ${number(last.size)}`),
+        el("span", { class: "key" }, `members ${isOver ? "at last" : "now"}: ${number(last.size)}`),
         " ",
         el("span", { class: "key second" }, `domains: ${number(last.domains)}`),
         ` · top line: ${number(top)}`,
@@ -111,12 +114,14 @@ function joined(members) {
 
 function leaders({ leaders }) {
   if (!leaders.length) return empty("It has none any more.");
-  return [
+  return el(
+    "div",
+    { class: "stack" },
     el("p", { class: "small soft" }, "Others are compared with these; the oldest first."),
     el(
       "ul",
       { class: "stack plain-list" },
       leaders.map((id) => el("li", {}, inside(toVerdict(id), name(id)))),
     ),
-  ];
+  );
 }

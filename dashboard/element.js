@@ -3,11 +3,24 @@
 const DRAWING = "http://www.w3.org/2000/svg";
 const DRAWN = new Set(["svg", "path", "line", "g"]);
 
-// Characters that cannot be seen, that move the cursor, or that turn the text around them. The joiners of scripts and emoji stay.
-const ODD =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
-const ODD_ALL = new RegExp(ODD, "gu");
-const ODD_IN_LINE = new RegExp(`${ODD.source}|[\\t\\n]`, "gu");
+// Characters that cannot be seen, that move the cursor, or that turn the text around them. What writing needs of them stays: joiners inside
+// emoji and in scripts whose letters join; what chooses the form of an emoji, of a sign for a word, or of a Mongolian letter. A soft
+// hyphen is odd in a name, and usual in a text.
+const JOINING = ["Arabic", "Bengali", "Devanagari", "Gujarati", "Gurmukhi", "Kannada", "Khmer", "Malayalam", "Mongolian", "Myanmar"]
+  .concat("Nko", "Oriya", "Sinhala", "Syriac", "Tamil", "Telugu", "Tibetan")
+  .map((script) => `\\p{scx=${script}}`);
+const NEEDED = [
+  `[${JOINING.join("")}][\\u200c\\u200d]`,
+  "[\\p{Extended_Pictographic}\\p{Emoji_Modifier}\\ufe0f]\\u200d(?=\\p{Extended_Pictographic})",
+  "\\p{Extended_Pictographic}[\\ufe0e\\ufe0f]",
+  "[0-9#*]\\ufe0f(?=\\u20e3)",
+  "\\p{scx=Han}[\\ufe00-\\ufe02\\u{e0100}-\\u{e01ef}]",
+  "\\p{scx=Mongolian}[\\u180b-\\u180d\\u180f]",
+];
+const UNSEEN = "\\p{Default_Ignorable_Code_Point}\\p{Cc}\\u2028\\u2029\\u2800\\ufff9-\\ufffb";
+const odd = (...usual) => new RegExp(`[${UNSEEN}](?<!${[...usual, ...NEEDED].join("|")})`, "gu");
+const ODD_ALL = odd("[\\t\\n\\u00ad]");
+const ODD_IN_LINE = odd();
 
 /** An element. `on` holds listeners; children are nodes, texts, lists of them, or nothing. */
 export function el(name, properties = {}, ...children) {
@@ -67,6 +80,24 @@ export function shown(text, odd = ODD_ALL) {
 /** An id, a name, a label: one line, apart from the direction of what is around it. */
 export const name = (text) => el("bdi", {}, shown(String(text), ODD_IN_LINE));
 
+/** Of a name that is too long for its line the end is shown whatever is left out before it: members of one archive differ there. */
+const END = 16;
+
+/** A name in a line that may be too short for it. */
+export function cut(text) {
+  const letters = [...String(text)];
+  let end = letters.length - END;
+  // What belongs to the letter before stays with it.
+  while (end > END && (/[\p{M}\p{Cf}\p{Emoji_Modifier}]/u.test(letters[end]) || letters[end - 1] === "\u200d")) end -= 1;
+  if (end <= END) return name(text);
+  const part = (kind, from, to) => {
+    const element = name(letters.slice(from, to).join(""));
+    element.classList.add(kind);
+    return element;
+  };
+  return [part("begin", 0, end), part("end", end)];
+}
+
 /** The same for an attribute. */
 export const plain = (text) => String(text).replace(ODD_IN_LINE, (character) => `[${code(character)}]`);
 
@@ -82,6 +113,10 @@ export function outside(url) {
 
 /** A link inside the dashboard. */
 export const inside = (route, children, properties = {}) => el("a", { href: route, ...properties }, children);
+
+/** A link to a verdict in a line that may be too short for its name. */
+export const insideLine = (id, text, properties = {}) =>
+  inside(toVerdict(id), cut(text), { title: plain(id), "aria-label": plain(text), ...properties });
 
 /** Where a verdict or a cluster is shown. */
 export const toVerdict = (id) => `#/verdict/${encodeURIComponent(id)}`;

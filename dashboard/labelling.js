@@ -7,12 +7,17 @@ import { ago } from "./format.js";
 import { label } from "./names.js";
 
 const BY = "seamripper-by";
-const SECONDS = 12;
+const SECONDS = 20;
 
-/** Says something for a while, with something that can be done about it. */
+/** Says something for a while, with something that can be done about it: longer, while somebody is about to. */
 export function toast(text, action, act) {
   const line = el("div", { class: "toast" }, el("span", {}, text));
-  const timer = setTimeout(() => line.remove(), SECONDS * 1000);
+  const isHeld = () => line.matches(":hover, :focus-within");
+  let timer = setTimeout(ended, SECONDS * 1000);
+  function ended() {
+    if (isHeld()) timer = setTimeout(ended, 1000);
+    else line.remove();
+  }
   if (action)
     line.append(el("button", { type: "button", on: { click: () => (clearTimeout(timer), line.remove(), act()) } }, action));
   document.getElementById("toasts").replaceChildren(line);
@@ -62,10 +67,10 @@ function failed(error) {
   toast(error.status === 401 ? "Nothing was written: that needs the token." : plain(error.message));
 }
 
-/** A row of a list of labels. */
+/** A row of a list of labels. Where there is no room for a column, who said so stands below what it is about. */
 export const saidRow = (said, done) => [
   label({ label: said.label }),
-  asLink(said.target),
+  [asLink(said.target), el("div", { class: "small soft narrow" }, name(said.by), said.why && [": ", name(said.why)])],
   [name(said.by), said.why && el("div", { class: "small soft" }, name(said.why))],
   ago(said.time ?? said.at),
   el("button", { type: "button", "aria-label": `Undo ${plain(said.label)}`, on: { click: () => takeBack(said, done) } }, "Undo"),

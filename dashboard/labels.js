@@ -25,8 +25,8 @@ export default async function labels(main, { signal }) {
       const columns = [
         ["Label", ""],
         ["Of what", ""],
-        ["Who, and why", ""],
-        ["When", ""],
+        ["Who, and why", "optional"],
+        ["When", "optional"],
         ["", "n"],
       ];
       fill(

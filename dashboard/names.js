@@ -56,6 +56,13 @@ export function label({ label, via, of, overridden }) {
   );
 }
 
+/** The first labels of a verdict; of the others how many they are, and which. */
+export function labels(all, nShown) {
+  const others = all.slice(nShown).map(({ label }) => plain(label));
+  const more = others.length > 0 && el("span", { class: "badge label more", title: others.join(", ") }, `+${others.length}`);
+  return [all.slice(0, nShown).map(label), more];
+}
+
 /** The evidence in one line. */
 export function why(verdict) {
   const { mirror, quilt, template } = verdict;

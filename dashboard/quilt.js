@@ -1,7 +1,7 @@
 // A quilt: its text with the patches in the colours of their sources, and beside it what stands in the source.
 
 import { bar } from "./chart.js";
-import { el, fill, inside, name, outside, shown, toVerdict } from "./element.js";
+import { el, fill, inside, name, outside, plain, shown, toVerdict } from "./element.js";
 import { count, share } from "./format.js";
 import { pieces } from "./text.js";
 
@@ -9,13 +9,21 @@ const N_COLOURS = 8;
 const colour = (index) => `s${(index % N_COLOURS) + 1}`;
 const swatch = (index) => el("span", { class: `swatch ${colour(index)}`, "aria-hidden": "true" }, String(index + 1));
 
-/** The card's content. `text` is what `textOf` gives, `shared` what the explanation quotes of each source. */
-export function quilt({ quilt: { sources, patch_fraction, kind } }, text, shared) {
-  const quoted = new Map(shared.filter((pair) => pair.class === "quilt").map((pair) => [pair.of, pair]));
+const quotes = (shared) => new Map(shared.filter((pair) => pair.class === "quilt").map((pair) => [pair.of, pair]));
+
+/**
+ * The card's content. `text` is what `textOf` gives, `shared` what the explanation quotes of each source; `again` gets that once more, for
+ * when the server had no time for all of them.
+ */
+export function quilt({ quilt: { sources, patch_fraction, kind } }, text, shared, again) {
+  let quoted = quotes(shared);
   const panel = el("div", { class: "panel", "aria-live": "polite" }, hint());
   const view = text.gone
     ? passages(sources, quoted, text.gone)
-    : patched(text, sources, (piece) => show(panel, piece, sources, quoted));
+    : patched(text, sources, (piece) => {
+        const reread = () => again().then((shared) => ((quoted = quotes(shared)), show(panel, piece, sources, quoted, reread)));
+        show(panel, piece, sources, quoted, reread);
+      });
   const said = kind === "aggregator" ? "It links to its sources: an aggregator." : "It does not link to its sources.";
   return [
     el("p", {}, `${share(patch_fraction)} of its words stand in ${count(sources.length, "other document")}. ${said}`),
@@ -26,6 +34,16 @@ export function quilt({ quilt: { sources, patch_fraction, kind } }, text, shared
       el("div", { class: "side stack" }, panel, el("div", {}, el("h3", {}, "Sources"), legend(sources, view.jump))),
     ),
   ];
+}
+
+/** A button that does something once, and can be tried again where that fails. */
+function once(title, work) {
+  const button = el("button", { type: "button", class: "plain" }, title);
+  button.addEventListener("click", () => {
+    button.disabled = true;
+    work().catch((error) => error.name === "AbortError" || ((button.disabled = false), (button.title = plain(error.message))));
+  });
+  return button;
 }
 
 const hint = () =>
@@ -90,7 +108,7 @@ function ribbon(all) {
 }
 
 /** What the source says there: the quoted passages that meet the patch, the longest first. */
-function show(panel, { source, begin, end, text }, sources, quoted) {
+function show(panel, { source, begin, end, text }, sources, quoted, reread) {
   const { of, url } = sources[source];
   const pair = quoted.get(of);
   const meet = (pair?.texts?.passages ?? [])
@@ -100,13 +118,13 @@ function show(panel, { source, begin, end, text }, sources, quoted) {
     .slice(0, 3);
   const why =
     !pair || pair.late
-      ? "The source was not read."
+      ? "The source was not read in time. "
       : pair.texts === null
         ? "The text of the source is gone."
         : "No passage is quoted here.";
   const said = meet.length
     ? meet.map((passage) => el("blockquote", {}, shown(passage.text_there)))
-    : el("p", { class: "small soft" }, why, el("span", { class: "unseen" }, text.slice(0, 80)));
+    : el("p", { class: "small soft" }, why, pair?.late && once("Read it again", reread), el("span", { class: "unseen" }, text.slice(0, 80)));
   fill(
     panel,
     el(

@@ -5,6 +5,9 @@ import { el, table } from "./element.js";
 import { score } from "./format.js";
 import { words } from "./names.js";
 
+/** The name of a setting, which may go on in another line behind a sign. */
+const broken = (setting) => setting.split(/(?<=[._])/).flatMap((part, n) => (n ? [el("wbr"), part] : [part]));
+
 /** Scores that decide something. Bars have their mark at the threshold. */
 export function scores(list) {
   const rows = list.map(({ class: of, score: what, value, threshold, setting, inclusive, crossed }) => {
@@ -16,7 +19,7 @@ export function scores(list) {
       bar(value / top, of === "text" ? "original" : of, threshold / top),
       [inclusive ? "≥ " : "> ", score(threshold)],
       el("span", { class: crossed ? "yes" : "no" }, crossed ? "enough" : "not enough"),
-      el("code", {}, setting),
+      el("code", {}, broken(setting)),
     ];
   });
   const columns = [

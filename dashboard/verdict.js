@@ -67,7 +67,8 @@ function shownAll(main, place, verdict, signal, announce) {
   const { id, domain, cluster, classes, url } = verdict;
   main.querySelector("h1").after(badges(verdict), ...(verdict.labels ?? []).map(label));
   const text = textOf(id, signal);
-  const explained = get(`${at("/v1/explain", id)}?passages=${PASSAGES}`, signal);
+  const explanation = () => get(`${at("/v1/explain", id)}?passages=${PASSAGES}`, signal);
+  const explained = explanation();
   // Each part says for itself what went wrong.
   [text, explained].forEach((promise) => promise.catch(() => {}));
   const targets = [
@@ -79,7 +80,7 @@ function shownAll(main, place, verdict, signal, announce) {
   const isAlone = judged && !classes.includes("quilt") && !classes.includes("mirror");
   const wide = [
     classes.includes("quilt") &&
-      later("Patches", "the text and its sources", async () => quilt(verdict, await text, (await explained).shared)),
+      later("Patches", "the text and its sources", async () => quilt(verdict, await text, (await explained).shared, async () => (await explanation()).shared)),
     classes.includes("mirror") && later("Side by side", "both texts", () => beside(verdict, text, explained, signal)),
   ];
   const left = [
@@ -170,6 +171,8 @@ function summary(verdict, url) {
 
 async function beside(verdict, text, explained, signal) {
   const there = textOf(verdict.mirror.of, signal);
+  // Where the other text fails first, nobody waits for this one any more.
+  there.catch(() => {});
   const pair = (await explained.catch(() => null))?.shared.find(({ class: of }) => of === "mirror");
   return sides(await text, await there, { id: verdict.id, of: verdict.mirror.of }, pair?.texts?.passages.slice(0, 20) ?? []);
 }
@@ -181,7 +184,7 @@ function template({ template }) {
     { end: kindBadge(kind) },
     facts([
       ["Cluster", inside(toCluster(cluster), name(cluster))],
-      ["Then had", `${count(size, "member")} on ${count(domains, "domain")}`],
+      ["Members then", `${number(size)} on ${count(domains, "domain")}, when this was judged; the cluster's page says how many now`],
       ["Page frame", `${share(frame)} like its leader's`],
       ["Style", `${share(style)} like its leader's; ${bins} of 128 bins agree`],
     ]),
@@ -205,7 +208,7 @@ function related(list) {
         ["Document", ""],
         ["Relation", ""],
         ["Overlap", "n"],
-        ["Containment", "n"],
+        ["Containment", "n optional"],
       ],
       rows,
       { rowHead: true },

@@ -1,19 +1,21 @@
 // The last verdicts as a list to search and to choose from. However many there are, the rows in sight are what is in the page.
 
 import { get } from "./api.js";
-import { el, empty, fill, inside, name, plain, toVerdict, trouble } from "./element.js";
+import { el, empty, fill, insideLine, trouble } from "./element.js";
 import { ago, count, number } from "./format.js";
-import { SORTS, badges, label, why } from "./names.js";
+import { SORTS, badges, labels, why } from "./names.js";
 import { Rows } from "./rows.js";
 
 /** Verdicts that are fetched at a time: few enough to be taken in between two frames or three. */
 const PAGE = 500;
+/** Labels that are kept of each: one is shown, the others are named where it is pointed at. */
+const LABELS = 8;
 const FILTERS = ["q", "class", "kind", "label", "domain", "cluster", "group"];
 
 /** What a row needs of a verdict: fifty thousand whole ones would be a burden. */
 function kept(verdict) {
   const { id, url, source, outcome, classes, labels = [] } = verdict;
-  return { id, url, outcome, classes, labels: labels.slice(0, 3), source: { time: source.time }, why: why(verdict) };
+  return { id, url, outcome, classes, labels: labels.slice(0, LABELS), source: { time: source.time }, why: why(verdict) };
 }
 
 function row(verdict) {
@@ -23,9 +25,9 @@ function row(verdict) {
     { class: "entry", role: "row" },
     cell("c-when soft", ago(verdict.source.time)),
     cell("c-class", badges(verdict)),
-    cell("c-id", inside(toVerdict(verdict.id), name(verdict.url ?? verdict.id), { class: "line", title: plain(verdict.id) })),
+    cell("c-id", insideLine(verdict.id, verdict.url ?? verdict.id, { class: "line" })),
     cell("c-why soft", el("span", { class: "line", title: verdict.why }, verdict.why)),
-    cell("c-labels", el("span", { class: "badges" }, verdict.labels.map(label))),
+    cell("c-labels", el("span", { class: "badges" }, labels(verdict.labels, 1))),
   );
 }
 

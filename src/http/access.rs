@@ -6,6 +6,8 @@
 //! - Without the token nothing is written, and no snapshot given. (`tests/promises/http/access.rs`)
 //! - The files of the dashboard hold no data, and need no token anywhere. (`what_is_not_known_needs_the_token`)
 //! - A web page that has this machine's name point to itself reads nothing. (`names_of_others_are_refused`)
+//! - A web page elsewhere has a browser ask for nothing here, whose answer it could not read but which holds a stream all the same; it
+//!   may lead people to the dashboard. (`pages_of_others_ask_for_nothing`)
 
 use super::check::learns;
 use super::dashboard;
@@ -47,6 +49,11 @@ impl Access {
             let detail = "this needs the token: `authorization: Bearer TOKEN` (it stands in http.token_file)";
             return Err(Problem::new(StatusCode::UNAUTHORIZED, "token", detail));
         }
+        if self.is_loopback && is_sent_by_another_site(headers) && !(path == "/" && is_visit(headers)) {
+            let detail =
+                "without the token nothing is given to pages of other sites: ask for it yourself, or send the token";
+            return Err(Problem::new(StatusCode::FORBIDDEN, "other_site", detail));
+        }
         // Elsewhere we are known by names that we do not know.
         if self.is_loopback && !is_own_name(headers) {
             let detail = "without the token this machine is asked for by address or as localhost";
@@ -60,6 +67,18 @@ impl Access {
         let given = given.and_then(|value| value.split_once(' '));
         given.is_some_and(|(scheme, token)| scheme.eq_ignore_ascii_case("bearer") && self.token.is(token))
     }
+}
+
+/// Whether a page of another origin has a browser ask. Browsers say so, and no page can have them say otherwise; programs say nothing.
+fn is_sent_by_another_site(headers: &HeaderMap) -> bool {
+    // Another port of this machine is `same-site`, and no more ours than the rest.
+    headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin" && site != "none")
+}
+
+/// Whether somebody has followed a link, and sees what comes.
+fn is_visit(headers: &HeaderMap) -> bool {
+    let is = |name, wanted: &str| headers.get(name).is_some_and(|value| value == wanted);
+    is("sec-fetch-mode", "navigate") && is("sec-fetch-dest", "document")
 }
 
 /// Whether the request names this machine by an address or as localhost. A browser sends the name it was told.
@@ -122,6 +141,36 @@ mod tests {
                     assert_eq!(outcome, expected, "{method} {path} {is_loopback}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn pages_of_others_ask_for_nothing() {
+        let name = header::HeaderName::from_static;
+        let visit = [(name("sec-fetch-mode"), "navigate"), (name("sec-fetch-dest"), "document")];
+        let frame = [(name("sec-fetch-mode"), "navigate"), (name("sec-fetch-dest"), "iframe")];
+        let fetch = [(name("sec-fetch-mode"), "no-cors"), (name("sec-fetch-dest"), "empty")];
+        let (access, token, _folder) = access(true);
+        for (site, path, how, is_given) in [
+            ("same-origin", "/v1/events", &fetch, true),
+            ("none", "/v1/events", &visit, true),
+            ("cross-site", "/v1/events", &fetch, false),
+            ("cross-site", "/v1/events", &visit, false),
+            ("same-site", "/v1/events", &fetch, false),
+            ("cross-site", "/metrics", &fetch, false),
+            ("cross-site", "/dashboard/app.js", &fetch, false),
+            ("cross-site", "/", &fetch, false),
+            ("cross-site", "/", &frame, false),
+            ("cross-site", "/", &visit, true),
+            ("cross-site", "/healthz", &fetch, true),
+        ] {
+            let mut asked = headers(how);
+            asked.insert(name("sec-fetch-site"), site.parse().unwrap());
+            let outcome =
+                access.check(&Method::GET, &path.parse().unwrap(), &asked).map_err(|problem| problem.status());
+            assert_eq!(outcome, if is_given { Ok(()) } else { Err(StatusCode::FORBIDDEN) }, "{site} {path} {how:?}");
+            asked.insert(header::AUTHORIZATION, format!("Bearer {token}").parse().unwrap());
+            assert!(access.check(&Method::GET, &path.parse().unwrap(), &asked).is_ok(), "{site} {path} with the token");
         }
     }
 

@@ -3,10 +3,12 @@
 //! `POST` takes one label (`application/json`, `schemas/label.json`, where `why` and `at` may be left out), or one on each line
 //! (`application/x-ndjson`). A label on a copy is put on the head of its group, which the answer names. `DELETE` takes one back, by a
 //! query or a body: what `by` has said, or with `everyone` what anybody has. `GET` tells what is in force, and of a target who said what
-//! before, and why. Writers are answered when it is durable; it is in force with the next batch.
+//! before, and why. Writers are answered when it is durable; it is in force with the next batch, which on the embedded bus is no later than
+//! that of whatever is sent after the answer.
 //!
 //! # Invariants
 //! - What was answered is on the topic, and what was written is seen by who asks next. (`labels_come_and_go_over_http`)
+//! - On the embedded bus it holds for what is sent after the answer. (`a_label_holds_for_what_is_sent_after_it`)
 //! - A line that is wrong is named, and the others are taken. (`a_wrong_label_spoils_no_other`)
 
 use super::App;

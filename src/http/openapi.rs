@@ -60,6 +60,10 @@ impl IntoResponses for Problem {
         BTreeMap::from([
             ("400".into(), problem("The query, or the id in the path, cannot be read.").build().into()),
             ("401".into(), problem("This needs the token.").build().into()),
+            (
+                "403".into(),
+                problem("A page of another site asks, without the token; or it is not shown here.").build().into(),
+            ),
             ("421".into(), problem("Asked for by a name that is not this machine's own.").build().into()),
             ("429".into(), problem("This address asks too often.").header("retry-after", later.clone()).build().into()),
             ("500".into(), problem("A bug, or damage.").build().into()),

@@ -14,6 +14,7 @@ import {
   promise,
   route,
   sendPages,
+  step,
   violations,
 } from "./browser.mjs";
 import { pages, truth } from "./corpus.mjs";
@@ -44,6 +45,7 @@ await promise(async (browser) => {
       const page = await opened(browser, { viewport, colorScheme, bypassCSP: true });
       for (const [name, target] of Object.entries(shown)) {
         if (viewport === PHONE && ["nothing", "unknown", "nowhere"].includes(name)) continue;
+        step(`${name}, ${size}, ${colorScheme}`);
         await page.goTo("#/nowhere");
         await page.goTo(target);
         await page.locator("h1").waitFor();
@@ -53,6 +55,12 @@ await promise(async (browser) => {
         if (viewport === DESKTOP) assert.deepEqual(await violations(page), [], `${name}, ${size}, ${colorScheme}`);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         assert.ok(wide <= 0, `${name} is ${wide} pixels too wide on a ${size}`);
+        const aside = await page.evaluate(() =>
+          [...document.querySelectorAll(".scroll")]
+            .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1)
+            .map((part) => `${part.ariaLabel}: ${part.scrollWidth} of ${part.clientWidth}`),
+        );
+        assert.deepEqual(aside, [], `${name}: nothing must be scrolled to from the side on a ${size}`);
         await picture(page, `${name}-${size}-${colorScheme}`, { fullPage: name !== "verdicts" });
       }
       await page.context().close();
@@ -81,6 +89,7 @@ async function tabbed(page, isThere, what) {
 }
 
 async function keyboard(browser, quilt) {
+  step("a keyboard alone");
   const page = await opened(browser);
   await page.goTo("");
   await page.getByText("live", { exact: true }).waitFor();

@@ -2,11 +2,12 @@
 // becomes markup or a link to a script.
 
 import assert from "node:assert/strict";
-import { PHONE, api, clean, judged, opened, promise, route, sendPages } from "./browser.mjs";
+import { PHONE, api, clean, judged, opened, promise, route, sendPages, step } from "./browser.mjs";
 import { pages } from "./corpus.mjs";
 
 const BAIT = `<img src=x onerror="alert(1)"><script>alert(2)</script><svg onload=alert(3)><a href="javascript:alert(4)" onclick=alert(5)>x</a><style>*{display:none}</style><base href="//elsewhere.example/">`;
-const TURNED = "safe-\u202Egpj.exe\u2066\u200B\u0007-end";
+const TURNED = "safe-\u202Egpj.exe\u2066\u200B\u0007\u{E0041}\uFE0F\u3164-end";
+const UNSEEN = "[\\u202a-\\u202e\\u2066-\\u2069\\u200b\\u0007\\u{e0041}\\ufe0f\\u3164]";
 const LONG = `https://long.example/${"a".repeat(2000)}`;
 const IDS = [
   BAIT,
@@ -17,6 +18,7 @@ const IDS = [
   "../../v1/labels?x=#/../%2e%2e",
   "{{constructor.constructor('alert(8)')()}}",
   "data:text/html,<script>alert(9)</script>",
+  "..",
 ];
 
 await promise(async (browser) => {
@@ -53,8 +55,9 @@ await promise(async (browser) => {
       ["#/verdicts", null],
       ["#/labels", "alert(11)"],
       ["#/clusters", null],
-      ...IDS.map((id) => [route("verdict", id), id === TURNED ? "U+202E" : id.slice(0, 200)]),
+      ...IDS.map((id) => [route("verdict", id), { [TURNED]: "U+202E", "..": "--path-as-is" }[id] ?? id.slice(0, 200)]),
     ]) {
+      step(`${target.slice(0, 80)} at ${viewport?.width ?? "full"} width`);
       await page.goTo("#/nowhere");
       await page.goTo(target);
       await page.locator("h1").waitFor();
@@ -89,13 +92,11 @@ await promise(async (browser) => {
       });
       assert.deepEqual(odd, [], target);
       // What turns text around is told by its number, and stands in no text or attribute.
-      const turned = await page.evaluate(
-        () =>
-          /[\u202a-\u202e\u2066-\u2069\u200b\u0007]/.test(document.body.innerText) ||
-          [...document.querySelectorAll("[title], [aria-label]")].some((element) =>
-            /[\u202a-\u202e\u2066-\u2069\u200b\u0007]/.test(element.title + (element.ariaLabel ?? "")),
-          ),
-      );
+      const turned = await page.evaluate((unseen) => {
+        const isTurned = (text) => new RegExp(unseen, "u").test(text);
+        const told = [...document.querySelectorAll("[title], [aria-label]")].map(({ title, ariaLabel }) => title + (ariaLabel ?? ""));
+        return isTurned(document.body.innerText) || told.some(isTurned);
+      }, UNSEEN);
       assert.equal(turned, false, `${target} is turned around`);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       assert.ok(wide <= 0, `${target} is ${wide} pixels too wide at ${viewport?.width}`);

@@ -1,7 +1,7 @@
 // Fifty thousand verdicts in one list: all of them can be reached, few of them are in the page, and scrolling never holds it up.
 
 import assert from "node:assert/strict";
-import { clean, judged, opened, promise, sendPages, until } from "./browser.mjs";
+import { clean, judged, opened, promise, sendPages, step, until } from "./browser.mjs";
 
 const N = 50_000;
 const AT_ONCE = 5_000;
@@ -10,6 +10,7 @@ const ROUNDS = 8;
 
 /** Loads the whole list and jumps about in it; the longest task of the page's thread, in ms. */
 async function scrolled(browser) {
+  step("the list is loaded and scrolled");
   const page = await opened(browser);
   await page.addInitScript(() => {
     window.tasks = [];
@@ -54,6 +55,7 @@ async function scrolled(browser) {
 }
 
 await promise(async (browser) => {
+  step("the pages are judged");
   const begun = Date.now();
   for (let n = 0; n < N; n += AT_ONCE) {
     await sendPages(Array.from({ length: AT_ONCE }, (_, k) => ({ id: `document-${n + k}-`, html: "x" })));

@@ -64,6 +64,33 @@ await promise(async (browser) => {
     }
   }
 
+  // What cannot be seen is told by its number; what writing needs is not.
+  for (const [text, expected] of [
+    ["pay\u200dpal", "pay[U+200D]pal"],
+    ["a\u200bb\u2060c\ufeffd", "a[U+200B]b[U+2060]c[U+FEFF]d"],
+    ["safe\u202egpj.exe", "safe[U+202E]gpj.exe"],
+    ["tag\u{e0041}\u{e007f}", "tag[U+E0041][U+E007F]"],
+    ["x\ufe0f\u{e0100}", "x[U+FE0F][U+E0100]"],
+    ["\u3164\u115f\u034f\u2800\u00ad", "[U+3164][U+115F][U+034F][U+2800][U+00AD]"],
+    ["a\tb\nc\u0007\u0085", "a[U+0009]b[U+000A]c[U+0007][U+0085]"],
+    // Of many that choose a form, the first does.
+    ["\u{1f600}\ufe0f\ufe0f\u{e0101}", "\u{1f600}\ufe0f[U+FE0F][U+E0101]"],
+    ..."👩‍👧 ❤️ 1️⃣ 🏳️‍🌈 👩🏽‍🚀 می‌خواهم क्‍ष 葛\u{e0100} ᠠ᠋".split(" ").map((text) => [text, text]),
+  ])
+    assert.equal(await called("element", "plain", text), expected, JSON.stringify(text));
+
+  // A long name in two parts is the same name, and no letter is cut into pieces.
+  for (const text of ["short", "a".repeat(33), "👩‍👧".repeat(20), "é".normalize("NFD").repeat(40), "字".repeat(50)]) {
+    const parts = await page.evaluate(async (text) => {
+      const { cut, el } = await import("/dashboard/element.js");
+      return [...el("p", {}, cut(text)).children].map((part) => part.textContent);
+    }, text);
+    assert.equal(parts.join(""), text);
+    assert.equal(parts.length, text === "short" ? 1 : 2);
+    const letters = (text) => [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment);
+    assert.deepEqual(parts.flatMap(letters), letters(text));
+  }
+
   // Words of both texts in a longest common order: as many as the table of all pairs says.
   const words = ["one ", "two ", "three\n", "字", "four "];
   for (let round = 0; round < 60; round += 1) {

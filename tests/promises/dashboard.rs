@@ -1,7 +1,7 @@
 //! The dashboard in a real browser: Chromium without a screen, driven by the scripts of `tests/dashboard`, on a real run.
 //!
 //! `scripts/node` brings the packages that they need, and the browser where it is missing. Pictures of all pages are left in
-//! `target/dashboard`.
+//! `target/dashboard`, and of a test that has failed there what it has come to (`failed-…`).
 
 use crate::http::{Served, ground, served};
 use std::path::{Path, PathBuf};
@@ -47,6 +47,16 @@ fn browsed(served: &Served, script: &str) -> String {
 #[test]
 fn a_verdict_arrives_is_opened_labelled_and_taken_back() {
     browsed(&in_order(), "story.mjs");
+}
+
+#[test]
+fn each_document_is_in_the_feed_once_and_the_newest_is_first() {
+    browsed(&in_order(), "feed.mjs");
+}
+
+#[test]
+fn rows_show_what_tells_documents_apart() {
+    browsed(&in_order(), "rows.mjs");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use super::publisher::{Committed, publish};
 use super::snapshots::Writing;
 use super::{Instance, Lost, Phase};
 use crate::bus::{BusError, Partition, Positions, Reader, Record, Seat};
+use crate::config::BusKind;
 use crate::pipeline::line::{BATCH_JOBS_MAX, BATCHES_PER_THREAD, Belt, Pace, line};
 use anyhow::Context;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded, select};
@@ -255,11 +256,15 @@ impl<'a> Holder<'a> {
 
     /// Folds what was taken into the batch that grows, and into others where it is full.
     fn add(&mut self, mut taken: Vec<Taken>) -> anyhow::Result<()> {
+        self.look_for_labels()?;
         let batch = &self.instance.scheme.settings.batch;
         while !taken.is_empty() {
             let mut open = match self.open.take() {
                 Some(open) => open,
-                None => self.begun()?,
+                None => {
+                    let labels = self.labels()?;
+                    self.begun(labels)?
+                }
             };
             let begun = Instant::now();
             let (mut n, mut is_full) = (0, false);
@@ -283,8 +288,30 @@ impl<'a> Holder<'a> {
         Ok(())
     }
 
-    fn begun(&mut self) -> anyhow::Result<Open> {
+    /// A label that was answered holds for what was sent after it (`tests/promises/http/labels.rs`), also where the batch that this
+    /// comes into was begun before: that ends here. On Kafka labels come on a way of their own, and nothing would be gained.
+    fn look_for_labels(&mut self) -> anyhow::Result<()> {
+        if self.open.is_none() || self.instance.scheme.settings.bus.kind == BusKind::Kafka {
+            return Ok(());
+        }
         let labels = self.labels()?;
+        if !labels.is_empty() {
+            self.close()?;
+            self.open = Some(self.begun(labels)?);
+        }
+        Ok(())
+    }
+
+    /// Begins a batch under these labels, and whatever more there are than one batch takes in.
+    fn begun(&mut self, mut labels: Vec<LabelRecord>) -> anyhow::Result<Open> {
+        while !labels.is_empty() {
+            let more = self.labels()?;
+            if more.is_empty() {
+                break;
+            }
+            let folded = self.fold.fold(std::mem::replace(&mut labels, more), Vec::new(), 1);
+            self.send(folded)?;
+        }
         let (since, folded) = (Instant::now(), self.fold.begin(labels));
         Ok(Open { folded, n_records: 0, n_bytes: 0, since, took: since.elapsed() })
     }

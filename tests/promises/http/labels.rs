@@ -1,6 +1,6 @@
 //! Labels over HTTP: put on groups, taken back, asked for; and documents that are forgotten.
 
-use super::{Served, page, served};
+use super::{Served, envelope, page, served};
 use crate::label_command::{campaign, mailed};
 use crate::run::records;
 use crate::schemas::Schema;
@@ -18,6 +18,22 @@ fn labels_of(served: &Served, number: usize) -> Vec<String> {
 
 fn post(served: &Served, body: &Value) -> super::Answer {
     served.post("/v1/labels", JSON, &[], body.to_string().as_bytes())
+}
+
+/// A batch that was begun before the label does not take in what is sent after it.
+#[test]
+fn a_label_holds_for_what_is_sent_after_it() {
+    let served = served(|settings| {
+        settings.batch.wait_ms = 1000;
+        // One is taken in at a time.
+        settings.batch.labels_max = 1.try_into().unwrap();
+    });
+    assert!(labels_of(&served, 0).is_empty());
+    assert_eq!(served.post("/v1/pages", JSON, &[], envelope(0).as_bytes()).status, 200, "it begins a batch");
+    for label in ["spam", "scam", "junk"] {
+        assert_eq!(post(&served, &json!({"target": {"document": "m0"}, "label": label, "by": "ada"})).status, 200);
+    }
+    assert_eq!(labels_of(&served, 1), ["junk mirror m0", "scam mirror m0", "spam mirror m0"]);
 }
 
 #[test]
