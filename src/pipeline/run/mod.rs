@@ -227,7 +227,7 @@ impl Instance {
         self.show(&fold);
         match follow(self, fold, journal, Until::Seated)? {
             Followed::Stopped(_) => Ok(Duty::Done),
-            Followed::NeedsSnapshot if trouble.n_looks < SNAPSHOT_LOOKS => {
+            Followed::NeedsSnapshot { .. } if trouble.n_looks < SNAPSHOT_LOOKS => {
                 trouble.n_looks += 1;
                 info!("the journal goes on from a state that only a snapshot has, waiting for one");
                 // Whoever has that state wrote it down before it spoke of it: one look at its newest is enough, or too early.
@@ -237,7 +237,7 @@ impl Instance {
                 self.sleep(SNAPSHOT_PAUSE);
                 Ok(Duty::Again)
             }
-            Followed::NeedsSnapshot => bail!(
+            Followed::NeedsSnapshot { .. } => bail!(
                 "the journal goes on from a state that is in no snapshot here (snapshot.folder, snapshot.holder); \
                  --accept-loss goes on without it"
             ),
