@@ -2,7 +2,7 @@
 
 mod from_store;
 
-use super::output::ERROR;
+use super::complaints::Complaints;
 use super::report::{self, plain, print_json, print_report};
 use super::{Common, Ending};
 use crate::config::{Band, Settings};
@@ -145,10 +145,10 @@ fn build(arguments: BuildArguments, settings: &Settings, quiet: bool) -> anyhow:
     let limits = CountLimits { document_terms_min: settings.text.terms_min, terms_max, ..CountLimits::default() };
     let n_threads = threads.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
     let progress = Progress::new(&paths, &options, !quiet);
-    let mut n_troubles = 0;
+    let (mut n_troubles, complaints) = (0, Complaints::default());
     let counter = pipeline::lexicon::count(&paths, &options, settings, limits, n_threads, |n_documents, troubles| {
         n_troubles += troubles.len();
-        troubles.iter().for_each(|trouble| progress.say(format_args!("{ERROR}: {trouble}")));
+        troubles.iter().for_each(|trouble| complaints.say(&progress, &trouble.to_string()));
         progress.show(n_documents);
     });
     progress.finish();

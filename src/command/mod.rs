@@ -5,6 +5,7 @@
 
 pub mod audit;
 pub mod compare;
+pub mod complaints;
 pub mod completions;
 pub mod config;
 pub mod explain;

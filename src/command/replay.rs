@@ -5,9 +5,10 @@
 
 mod table;
 
+use super::complaints::Complaints;
 use super::interruption::interrupted;
-use super::output::{ERROR, tell};
-use super::report::{self, plain, print_json, print_report};
+use super::output::tell;
+use super::report::{self, print_json, print_report};
 use super::run::log;
 use super::{Common, Ending, environment};
 use crate::bus;
@@ -169,7 +170,8 @@ fn of_files(
     let is = Scheme::new(Arc::new(decided_by(&new, &ours)))?;
     let was = Scheme::new(Arc::new(ours))?;
     let n_threads = arguments.threads.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
-    let options = corpus::Options { form: arguments.format, ..corpus::Options::default() };
+    let is_over = is_interrupted.clone();
+    let options = corpus::Options { form: arguments.format, is_over, ..corpus::Options::default() };
     let progress = Progress::new(&arguments.paths, &options, !common.quiet);
     let mut differences = Differences::new(arguments.wanted());
     // What one of them would read, the other rejects with its own reason.
@@ -179,11 +181,11 @@ fn of_files(
             if is_interrupted.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { with(entry) }
         })
     };
-    let mut n_troubles = 0;
+    let (mut n_troubles, complaints) = (0, Complaints::default());
     files::rehearse(read, &was, &is, n_threads, &mut differences, |n_documents, trouble| match trouble {
         Some(trouble) => {
             n_troubles += 1;
-            progress.say(format_args!("{ERROR}: {}", plain(&trouble)));
+            complaints.say(&progress, &trouble);
         }
         None => progress.show(n_documents),
     });

@@ -4,8 +4,9 @@ mod kept;
 mod places;
 mod report;
 
+use crate::command::complaints::Complaints;
 use crate::command::interruption::interrupted;
-use crate::command::output::{ERROR, tell};
+use crate::command::output::tell;
 use crate::command::scan_report::Meta;
 use crate::command::{Common, Ending};
 use crate::config::Settings;
@@ -99,6 +100,7 @@ pub fn run(arguments: ScanArguments, common: &Common) -> anyhow::Result<Ending> 
     let n_threads = arguments.threads.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
     let options = corpus::Options { form: arguments.format, ..corpus::Options::default() };
     let key_id = Signer::new(&settings, lexicons.clone()).key_id();
+    Filter::room(&settings)?;
     let mut filter = Filter::new(&settings, labels, key_id);
     // What can be refused is refused before anything is written.
     let kept = arguments.store.as_deref().map(|path| Kept::open(path, &mut filter)).transpose()?;
@@ -115,9 +117,11 @@ pub fn run(arguments: ScanArguments, common: &Common) -> anyhow::Result<Ending> 
         progress: Progress::new(&arguments.paths, &options, !common.quiet && !is_to_terminal),
         output: BufWriter::with_capacity(64 * 1024, output),
         counts: Counts::default(),
+        complaints: Complaints::default(),
         reporting,
     };
     let read = |with: corpus::With<'_>| {
+        let options = corpus::Options { is_over: is_interrupted.clone(), ..options.clone() };
         corpus::read(&arguments.paths, &options, &settings.limits, &mut |entry| {
             let is_over = is_interrupted.load(Ordering::Relaxed) || is_closed.load(Ordering::Relaxed);
             if is_over { ControlFlow::Break(()) } else { with(entry) }
@@ -183,6 +187,7 @@ pub(super) fn labels(path: Option<&Path>) -> anyhow::Result<Labels> {
 pub(super) fn opened(path: &Path, settings: &Settings) -> anyhow::Result<Filter> {
     let file = File::open(path).with_context(|| format!("store {} cannot be read", path.display()))?;
     let key_id = Signer::new(settings, lexicon::load(settings)?).key_id();
+    Filter::room(settings)?;
     let mut filter = Filter::new(settings, Labels::new(0), key_id);
     let mut file = io::BufReader::with_capacity(1 << 20, file);
     filter.load_from(&mut file).with_context(|| format!("store {}", path.display()))?;
@@ -249,6 +254,7 @@ struct Printer {
     progress: Progress,
     output: BufWriter<Box<dyn Write>>,
     counts: Counts,
+    complaints: Complaints,
     reporting: Option<Reporting>,
 }
 
@@ -270,7 +276,7 @@ impl Printer {
             Told::Bytes(n) => self.counts.n_bytes += n as u64,
             Told::Trouble(report) => {
                 self.counts.n_troubles += 1;
-                self.progress.say(format_args!("{ERROR}: {report}"));
+                self.complaints.say(&self.progress, &report);
             }
         }
         Ok(())

@@ -12,12 +12,14 @@
 //!   (`a_damaged_member_loses_one_record`)
 //! - The same paths give the same entries in the same order. (`directories_are_walked_in_name_order`)
 //! - No record unpacks to more than `limits.unpacked_bytes_max`, whatever its packed size. (`a_bomb_is_rejected`)
+//! - Who is asked to end ends, also before a pipe that is silent or endless. (`a_silent_or_endless_pipe_can_be_left`)
 
 mod form;
 mod http;
 mod lines;
 mod mbox;
 mod packing;
+mod patient;
 mod tape;
 mod tar;
 mod walk;
@@ -34,7 +36,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// One document as it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,6 +111,8 @@ pub struct Options {
     pub n_bytes_read: Arc<AtomicU64>,
     /// Is told of every file before it is read.
     pub begin: Option<Begin>,
+    /// Ends the reading when it is set, also while nothing comes, or nothing that is an entry.
+    pub is_over: Arc<AtomicBool>,
 }
 
 /// Is given the path of a file (or `-`) that is about to be read, and can have it passed over by saying false.

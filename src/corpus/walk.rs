@@ -2,8 +2,9 @@
 
 use super::form::{self, Form, SNIFFED_BYTES};
 use super::packing::Packing;
+use super::patient::{self, Patient};
 use super::tape::Tape;
-use super::{Cause, Session, lines, mbox, tar, warc};
+use super::{Cause, Options, Session, lines, mbox, tar, warc};
 use crate::config::Limits;
 use crate::document::{Carrier, Format, Record, Rejection};
 use std::fs::File;
@@ -12,7 +13,7 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use walkdir::{DirEntry, WalkDir};
 
 /// How many (packed) bytes [`super::read`] will find under `paths`; `None` where one is standard input or a pipe.
@@ -38,8 +39,11 @@ pub(super) fn read_path(path: &Path, session: &mut Session<'_>) -> ControlFlow<(
         if !session.begins(path) {
             return ControlFlow::Continue(());
         }
-        let stdin = Counted { source: io::stdin().lock(), n_bytes: session.options.n_bytes_read.clone() };
-        return read_tape(&mut Tape::new(stdin), Met { path, place: "-", size: None, named: true }, session);
+        let met = Met { path, place: "-", size: None, named: true };
+        return match Patient::new(io::stdin(), session.options.is_over.clone()) {
+            Ok(stdin) => read_tape(&mut Tape::new(Counted::new(stdin, session)), met, session),
+            Err(error) => session.trouble("-", error),
+        };
     }
     match path.metadata() {
         Ok(metadata) if metadata.is_dir() => read_folder(path, session),
@@ -117,8 +121,14 @@ fn read_file(path: &Path, named: bool, session: &mut Session<'_>) -> ControlFlow
     }
     // A pipe has no size.
     let size = file.metadata().ok().filter(|metadata| metadata.is_file()).map(|metadata| metadata.len());
-    let source = Counted { source: file, n_bytes: session.options.n_bytes_read.clone() };
-    read_tape(&mut Tape::new(source), Met { path, place: &place, size, named }, session)
+    let met = Met { path, place: &place, size, named };
+    if size.is_some() {
+        return read_tape(&mut Tape::new(Counted::new(file, session)), met, session);
+    }
+    match Patient::new(file, session.options.is_over.clone()) {
+        Ok(pipe) => read_tape(&mut Tape::new(Counted::new(pipe, session)), met, session),
+        Err(error) => session.trouble(&place, error),
+    }
 }
 
 /// Whether it is a device that nobody types into.
@@ -129,8 +139,8 @@ fn is_endless(file: &File) -> bool {
 
 /// Reads what `source` holds, as if it were a file of that name.
 pub(super) fn read_source(name: &str, source: impl io::Read, session: &mut Session<'_>) -> ControlFlow<()> {
-    let source = Counted { source, n_bytes: session.options.n_bytes_read.clone() };
-    read_tape(&mut Tape::new(source), Met { path: Path::new(name), place: name, size: None, named: true }, session)
+    let met = Met { path: Path::new(name), place: name, size: None, named: true };
+    read_tape(&mut Tape::new(Counted::new(source, session)), met, session)
 }
 
 /// A file or a member of an archive, as it was met.
@@ -310,14 +320,25 @@ fn give_single(form: Form, mut body: Vec<u8>, place: &str, session: &mut Session
     session.give(place.to_owned(), Record { format, body, carrier })
 }
 
-/// Counts what is read, for progress and against bombs.
+/// Counts what is read, for progress and against bombs, and fails when the reading is over.
 struct Counted<R> {
     source: R,
     n_bytes: Arc<AtomicU64>,
+    is_over: Arc<AtomicBool>,
+}
+
+impl<R> Counted<R> {
+    fn new(source: R, session: &Session<'_>) -> Self {
+        let Options { n_bytes_read, is_over, .. } = session.options;
+        Self { source, n_bytes: n_bytes_read.clone(), is_over: is_over.clone() }
+    }
 }
 
 impl<R: Read> Read for Counted<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.is_over.load(Ordering::Relaxed) {
+            return Err(patient::over());
+        }
         let n = self.source.read(into)?;
         self.n_bytes.fetch_add(n as u64, Ordering::Relaxed);
         Ok(n)

@@ -213,7 +213,7 @@ async fn learnt(
     let mut dispatched = dispatched.map_err(|refused| documents::refusal(&refused))?;
     // Sent again it is appended again: the verdict of the first time may be known to nobody here any more.
     dispatched.id = None;
-    let fallback = dispatched.known_as.is_none().then(|| dispatched.outgoing.value.clone()).flatten();
+    let fallback = dispatched.outgoing.key.is_none().then(|| dispatched.outgoing.value.clone()).flatten();
     let fed = app.feed.append(vec![dispatched], Some(room)).await?;
     let Fed { place, .. } = fed.into_iter().next().expect("one was appended");
     let mut awaited = sending.sent(place.clone(), until);

@@ -6,11 +6,15 @@
 //! # Invariants
 //! - What is taken in is what was sent: id, URL, body and all that the carrier knows, in every form of the topic.
 //!   (`the_inlet_finds_what_was_dispatched`)
+//! - What it is said to be known by is its id in the verdict, however long the one that it came with.
+//!   (`the_inlet_finds_what_was_dispatched`)
 //! - What cannot be opened is refused here, with the reason it would have had as a dead letter. (`what_cannot_be_opened_is_refused`)
 
 use crate::bus::{Header, Outgoing};
 use crate::config::{InputForm, Limits, Settings};
+use crate::document::identity::{self, ID_BYTES_MAX};
 use crate::document::{Carrier, Format, Kind, Record, Rejection, envelope, links};
+use crate::signature::keyed::Keys;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
@@ -22,6 +26,7 @@ pub struct Dispatch {
     emails: Way,
     limits: Limits,
     record_bytes_max: usize,
+    id_key: u64,
 }
 
 /// A topic, and what is expected of its records. An empty name: there is none.
@@ -71,6 +76,7 @@ impl Dispatch {
             emails: Way { topic: topics.emails.as_str().into(), form: topics.emails_form },
             limits: settings.limits.clone(),
             record_bytes_max: settings.bus.record_bytes_max,
+            id_key: Keys::derive(settings.secret.reveal()).id,
         }
     }
 
@@ -94,9 +100,12 @@ impl Dispatch {
             false => self.raw(kind, way.form, record)?,
         };
         let id = known.id.filter(|id| !id.is_empty());
-        let url = known.url.filter(|_| kind == Kind::Page).and_then(|url| links::normalised(url.trim()));
-        let known_as = id.clone().or(url);
-        let key = known_as.as_ref().map(|name| name.clone().into_bytes());
+        let written = known.url.as_deref().map(str::trim).filter(|_| kind == Kind::Page);
+        let named = id.clone().or_else(|| written.and_then(links::normalised));
+        let key = named.as_ref().map(|name| name.clone().into_bytes());
+        // A URL too long to be followed still tells one page from another.
+        let named = named.or_else(|| written.filter(|url| url.len() > ID_BYTES_MAX).map(str::to_owned));
+        let known_as = named.map(|name| identity::bounded(kind, &name, self.id_key));
         let outgoing = Outgoing { topic: way.topic.clone(), partition: None, key, headers, value: Some(value) };
         let (len, limit) = (outgoing.n_bytes(), self.record_bytes_max);
         if len > limit {
@@ -235,6 +244,7 @@ mod tests {
         let record = |format, body: &str, carrier| Record { format, body: body.as_bytes().to_vec(), carrier };
         let mail_body = format!("From: x@b.example\r\nSubject: hello\r\n\r\nDear anne, {words}\r\n");
         let raw = STANDARD.encode(&mail_body);
+        let long_url = format!("https://long.example/{}", "x".repeat(3000));
         let mut latin = record(Format::Page, &format!("<p>{words}"), page);
         latin.body.extend([b' ', 0xe9, 0xe8]);
         vec![
@@ -246,6 +256,15 @@ mod tests {
                 Carrier { content_type: Some("text/plain".into()), ..named("1.txt") },
             ),
             record(Format::Page, &format!("<p>{words}"), named("https://named.example/like-a-url")),
+            record(Format::Page, &format!("<p>{words}"), named(&"long".repeat(600))),
+            record(Format::Page, &format!("<p>{words}"), Carrier { url: Some(long_url.clone()), ..Carrier::default() }),
+            record(Format::Mail, &mail_body, named(&"queue".repeat(600))),
+            record(
+                Format::PageEnvelope,
+                &format!(r#"{{"id": "{}", "html": "{words}"}}"#, "i".repeat(3000)),
+                Carrier::default(),
+            ),
+            record(Format::PageEnvelope, &format!(r#"{{"url": "{long_url}", "html": "{words}"}}"#), Carrier::default()),
             record(
                 Format::PageEnvelope,
                 &format!(r#"{{"url": "http://u.example/", "html": "{words}"}}"#),
@@ -294,7 +313,9 @@ mod tests {
                 let taken = inlet.take(BusRecord { partition, offset: 0, time_ms: 0, key, headers, value });
                 let Fate::Document(arrival) = taken.fate else { panic!("{form:?} {document:?} is set aside") };
                 assert_eq!(essence(&arrival), essence(&direct), "{form:?} {document:?}");
-                assert!(known_as.is_none_or(|name| name == direct.id), "{form:?} {document:?}");
+                assert!(known_as.as_ref().is_none_or(|name| *name == direct.id), "{form:?} {document:?}");
+                let is_named = document.carrier.id.is_some() || document.carrier.url.is_some();
+                assert!(known_as.is_some() || !is_named, "{form:?} {document:?}");
             }
         }
     }

@@ -17,10 +17,10 @@ pub use carry::NotCarried;
 pub use loading::{Refused, extras};
 pub use succession::Twin;
 
-use crate::config::Settings;
+use crate::config::{Problems, Settings};
 use crate::signature::SCHEME;
 use crate::store::snapshot::Head;
-use crate::store::{Arrival, Census, Settled, Store, Table};
+use crate::store::{Arrival, Census, Plan, Settled, Store, Table};
 use crate::verdict::event::{ClusterEvent, Verdict};
 use crate::verdict::judge::Judge;
 use crate::verdict::label::Label;
@@ -61,6 +61,16 @@ impl Filter {
         let judge = Judge::new(settings, store.plan().n_cells_standing(), labels);
         let head = Head { scheme: SCHEME, key_id, settings: digest(settings) };
         Self { store, judge, head, deciding: carry::Deciding::of(settings), saving: None, successor: None }
+    }
+
+    /// Whether the system has the address space that [`Filter::new`] takes.
+    pub fn room(settings: &Settings) -> Result<(), Problems> {
+        let Some((table, n_bytes)) = Plan::of(settings).refused() else { return Ok(()) };
+        Err(Problems(vec![format!(
+            "store.memory ({}) is more than there is room for: the system has no address space for {n_bytes} bytes of {table}; \
+             set less, or allow the process more (ulimit -v)",
+            settings.store.memory
+        )]))
     }
 
     /// Folds a batch; calls `with` for every event, in order.

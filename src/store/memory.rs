@@ -39,11 +39,26 @@ unsafe impl Sync for Memory {}
 impl Memory {
     /// So many lines, at least one. Panics when the system has no address space for them.
     pub(super) fn new(n_lines: usize) -> Self {
+        Self::asked_for(n_lines).unwrap_or_else(|| panic!("no address space for a table of {n_lines} lines"))
+    }
+
+    /// The same, where the system has the address space.
+    fn asked_for(n_lines: usize) -> Option<Self> {
         let n_lines = n_lines.max(1);
-        let n_bytes = n_lines.checked_mul(LINE_BYTES).expect("a table fits into the address space");
-        let start =
-            system::zeroed(n_bytes).unwrap_or_else(|| panic!("no address space for a table of {n_bytes} bytes"));
-        Self { start: start.cast(), n_lines }
+        let start = system::zeroed(n_lines.checked_mul(LINE_BYTES)?)?;
+        Some(Self { start: start.cast(), n_lines })
+    }
+
+    /// Of tables of so many bytes each the first that the system has no address space for, beside those before it.
+    pub(super) fn refused(tables: impl IntoIterator<Item = usize>) -> Option<usize> {
+        let mut held = Vec::new();
+        for n_bytes in tables {
+            match Self::asked_for(n_bytes.div_ceil(LINE_BYTES)) {
+                Some(memory) => held.push(memory),
+                None => return Some(n_bytes),
+            }
+        }
+        None
     }
 
     /// All lines.
@@ -89,7 +104,8 @@ impl Memory {
         if n_bytes < HUGE_FROM_BYTES {
             return;
         }
-        let mut moved = Self::new(self.n_lines);
+        // Where both do not fit beside each other, small pages work as well.
+        let Some(mut moved) = Self::asked_for(self.n_lines) else { return };
         moved.prefer_huge_pages();
         for range in system::touched(self.start.cast(), n_bytes) {
             let from = &self.bytes()[range.clone()];

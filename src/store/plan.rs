@@ -8,6 +8,7 @@
 //! - All tables that decide are together no more than the figure. (`a_plan_keeps_to_its_figure`)
 
 use super::excerpts::ExcerptRule;
+use super::memory::Memory;
 use super::prototypes::{OWNER_BYTES, SLOT_BYTES};
 use super::reference::SLOTS_MAX;
 use super::{clusters, seen};
@@ -211,6 +212,12 @@ impl Plan {
     /// All of them.
     pub fn all(&self) -> impl Iterator<Item = (&'static str, usize)> {
         self.tables().into_iter().chain([self.beside()])
+    }
+
+    /// The first table that the system has no address space for just now, with its bytes.
+    pub fn refused(&self) -> Option<(&'static str, usize)> {
+        let n_bytes = Memory::refused(self.all().map(|(_, n_bytes)| n_bytes))?;
+        self.all().find(|(_, other)| *other == n_bytes)
     }
 
     /// Bytes of all tables.

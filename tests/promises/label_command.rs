@@ -165,6 +165,9 @@ fn labels_need_no_run() {
         "{}",
         stderr(&output)
     );
+    let unknown = label(&ground, &["t-00000000000000ff", "spam", "--by", "bob"]);
+    assert!(unknown.status.success(), "{}", stderr(&unknown));
+    assert!(stderr(&unknown).contains("no cluster `t-00000000000000ff` is known"), "{}", stderr(&unknown));
     let hint = label(&ground, &["sender4.example", "allow"]);
     assert!(stderr(&hint).contains("--domain"), "{}", stderr(&hint));
     for _ in 0..2 {
@@ -193,7 +196,7 @@ fn labels_need_no_run() {
     assert_eq!((&undone[0]["by"], &undone[0]["undone_by"]), (&"bob".into(), &"ada".into()));
     let none = label(&ground, &["undo", "m1", "spam"]);
     assert!(none.status.success() && stderr(&none).contains("nothing is taken back"), "{}", stderr(&none));
-    assert_eq!(told(&ground, &["list"]).len(), 1, "allow on what looks like a domain");
+    assert_eq!(told(&ground, &["list"]).len(), 2, "what is on the cluster, and allow on what looks like a domain");
     audited(&ground, 2);
 }
 

@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 const MEMORY: (&str, &str) = ("SEAMRIPPER_STORE__MEMORY", "16777216");
 
@@ -269,6 +270,55 @@ fn a_store_that_is_damaged_or_of_other_settings_is_refused_and_kept() {
     refused(&mut seamripper(folder.path(), &arguments), "fails its checksum");
     std::fs::write(&store, "something else").unwrap();
     refused(&mut seamripper(folder.path(), &arguments), "not a saved store");
+}
+
+/// Ctrl-C before a pipe that says nothing, and before one that says nothing but a line without end: the first is enough.
+#[test]
+fn a_silent_or_endless_pipe_can_be_left() {
+    for is_silent in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("seamripper"))
+            .args(["scan", "-", "--format", "jsonl", "--report", "report.html"])
+            .current_dir(folder.path())
+            .env(MEMORY.0, MEMORY.1)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let pid = child.id();
+        let mut stdin = child.stdin.take().unwrap();
+        // The file is made at once: by then it listens to signals as well.
+        let begun = Instant::now();
+        while !folder.path().join("report.html").exists() {
+            assert!(begun.elapsed() < Duration::from_secs(60));
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        // Somebody holds it open all the time.
+        let (over, is_over) = std::sync::mpsc::channel::<()>();
+        let writer = std::thread::spawn(move || match is_silent {
+            true => drop(is_over.recv()),
+            false => while stdin.write_all(&[b'x'; 4096]).is_ok() {},
+        });
+        assert!(std::process::Command::new("kill").args(["-INT", &pid.to_string()]).status().unwrap().success());
+        let mut stderr = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(1), "{stderr}");
+        assert!(stderr.contains("interrupted: these are the verdicts so far"), "{stderr}");
+        drop(over);
+        writer.join().unwrap();
+    }
+}
+
+/// What cannot be read is told by name, but not without end.
+#[test]
+fn complaints_have_an_end() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("bad.jsonl"), "{\n".repeat(3000)).unwrap();
+    let ended = seamripper(folder.path(), &["scan", "bad.jsonl"]).assert().code(1);
+    let stderr = String::from_utf8_lossy(&ended.get_output().stderr).into_owned();
+    assert!(stderr.contains("bad.jsonl#1:") && !stderr.contains("bad.jsonl#2000:"), "{}", stderr.len());
+    assert!(stderr.contains("the others are counted"), "{}", stderr.len());
 }
 
 /// Ctrl-C: what was judged so far is there, whole, and the exit code says that it is not all.

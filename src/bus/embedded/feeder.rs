@@ -1,7 +1,7 @@
 //! Appends records: each gets the next offset of its partition, inside the transaction of whoever appends.
 
 use super::checksum::Row;
-use super::file::{File, PATIENCE_NONE};
+use super::file::{File, Identity, PATIENCE_NONE};
 use super::lease::now_ms;
 use super::schema::{Counter, Topic};
 use crate::bus::{BusError, Feeder, Outgoing, Partition};
@@ -14,21 +14,23 @@ use xxhash_rust::xxh3::xxh3_64;
 pub(super) struct FileFeeder {
     file: Arc<File>,
     connection: Connection,
+    log: Option<Identity>,
 }
 
 impl FileFeeder {
     pub(super) fn open(file: Arc<File>) -> Result<Self, BusError> {
-        Ok(Self { connection: file.connect_to_write()?, file })
+        let connection = file.connect_to_write()?;
+        Ok(Self { log: file.log(), connection, file })
     }
 }
 
 impl Feeder for FileFeeder {
     fn append(&mut self, records: Vec<Outgoing>) -> Result<Vec<(Partition, i64)>, BusError> {
-        let Self { file, connection } = self;
+        let Self { file, connection, log } = self;
         if records.is_empty() {
             return Ok(Vec::new());
         }
-        file.check_place()?;
+        file.check_places(connection, *log)?;
         file.write(connection, PATIENCE_NONE, |transaction| append(file, transaction, &records))
     }
 }

@@ -3,6 +3,7 @@
 //! # Invariants
 //! - A write is there whole or not at all, and counted beside the file. (`a_lost_end_is_noticed`)
 //! - A trouble that passes is waited out, and then nothing is there twice. (`a_full_disk_is_waited_out`)
+//! - A log that was deleted under its users takes no commit with it. (`a_deleted_log_is_brought_into_the_file`)
 
 use super::checksum;
 use super::lease::now_ms;
@@ -45,16 +46,20 @@ const LOG_PAGES_MAX: i64 = 4096;
 /// Beyond `bus.record_bytes_max`: a record of that size is also a dead letter, with headers that say so.
 const HEADROOM_BYTES: usize = 1 << 20;
 
+/// Device and inode: what has them is the file, whatever stands under its name.
+pub(super) type Identity = (u64, u64);
+
 /// The file, and what its instance knows of it.
 pub(super) struct File {
     path: PathBuf,
-    /// Device and inode: what has them is the file, whatever stands under its name.
-    identity: (u64, u64),
+    identity: Identity,
     tail: Tail,
     topics: Mutex<HashMap<Arc<str>, Arc<Topic>>>,
     turn: AtomicU32,
     /// Something was missing: what there is is left as it is.
     is_damaged: AtomicBool,
+    /// Nothing more is written: it would be read by nobody.
+    is_given_up: AtomicBool,
     /// The next commit is done and said to have failed.
     #[cfg(test)]
     pub(super) doubted: AtomicBool,
@@ -93,6 +98,7 @@ impl File {
             topics: Mutex::default(),
             turn,
             is_damaged: false.into(),
+            is_given_up: false.into(),
             #[cfg(test)]
             doubted: false.into(),
             bus,
@@ -193,6 +199,10 @@ impl File {
     ) -> Result<T, BusError> {
         let error = |error| self.error(error);
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(error)?;
+        // Only now: whoever gave it up had the lock meanwhile.
+        if self.is_given_up.load(Ordering::Relaxed) {
+            return Err(self.damage("its log was deleted or replaced while it was in use".into()));
+        }
         let done = work(&transaction)?;
         let number = self.meta(&transaction, schema::COMMITS)? + 1;
         let known = self.tail.read();
@@ -224,6 +234,48 @@ impl File {
             Ok(identity) if identity == self.identity => Ok(()),
             _ => Err(self.damage("it was moved, deleted or replaced while it was in use".into())),
         }
+    }
+
+    /// The log that a connection has open which was made just now.
+    pub(super) fn log(&self) -> Option<Identity> {
+        let mut path = self.path.clone().into_os_string();
+        path.push("-wal");
+        let metadata = std::fs::metadata(path).ok()?;
+        Some((metadata.dev(), metadata.ino()))
+    }
+
+    /// That the file and its log are still what stands under their names. A log that is not goes with the last who has it open: what
+    /// was committed to it is brought into the file before that is said.
+    pub(super) fn check_places(&self, connection: &Connection, log: Option<Identity>) -> Result<(), BusError> {
+        self.check_place()?;
+        if log.is_none() || self.log() == log {
+            return Ok(());
+        }
+        self.is_given_up.store(true, Ordering::Relaxed);
+        let brought = self.brought_in(connection).unwrap_or_else(|error| {
+            tracing::warn!(%error, "the deleted log of the bus could not be brought into its file");
+            false
+        });
+        let commits = if brought { "all commits are in the file" } else { "its last commits may be lost" };
+        Err(self.damage(format!("its log was deleted or replaced while it was in use; {commits}")))
+    }
+
+    /// Brings the log into the file; whether all of it is there.
+    fn brought_in(&self, connection: &Connection) -> Result<bool, BusError> {
+        // If others have begun a new log, the index speaks of that, and what we have open is not what it says.
+        if self.meta(connection, schema::COMMITS)? != self.tail.read() {
+            return Ok(false);
+        }
+        let pages = |mode: &str| -> Result<(i64, i64, i64), BusError> {
+            let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+            connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], row).map_err(|error| self.error(error))
+        };
+        let (_, n_pages, n_done) = pages("noop")?;
+        if n_pages == n_done {
+            return Ok(true);
+        }
+        let (is_busy, n_pages, n_done) = pages("full")?;
+        Ok(is_busy == 0 && n_pages == n_done)
     }
 
     /// All that is read while it is held is of one moment: that of the caller's transaction, if there is one.

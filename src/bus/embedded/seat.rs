@@ -9,7 +9,7 @@
 //! - A commit of unknown outcome is looked up, not repeated. (`a_commit_of_unknown_outcome_is_not_repeated`)
 
 use super::feeder::append;
-use super::file::{COMPLAINT_EVERY, File, PATIENCE, PATIENCE_NONE};
+use super::file::{COMPLAINT_EVERY, File, Identity, PATIENCE, PATIENCE_NONE};
 use super::housekeeper::Housekeeper;
 use super::lease::{Lease, now_ms};
 use super::reader::{awaited, records};
@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 pub(super) struct FileSeat {
     file: Arc<File>,
     connection: Connection,
+    log: Option<Identity>,
     /// Tells this candidate from all others.
     me: i64,
     /// The epoch that it has begun.
@@ -43,8 +44,9 @@ impl FileSeat {
     pub(super) fn open(file: Arc<File>) -> Result<Self, BusError> {
         let random = getrandom::u64().map_err(|error| BusError::Broken(format!("no random number: {error}")))?;
         let connection = file.connect_to_write()?;
+        let log = file.log();
         let housekeeper = Housekeeper::start(file.clone())?;
-        Ok(Self { file, connection, me: random as i64, epoch: None, housekeeper, complained: None })
+        Ok(Self { file, connection, log, me: random as i64, epoch: None, housekeeper, complained: None })
     }
 
     /// Writes the row as ours, with a lease that begins now.
@@ -81,7 +83,8 @@ fn length_ms(file: &File) -> i64 {
 
 impl Seat for FileSeat {
     fn poll(&mut self, wait: Duration) -> Result<bool, BusError> {
-        let Self { file, connection, me, epoch, housekeeper, complained } = self;
+        let Self { file, connection, log, me, epoch, housekeeper, complained } = self;
+        file.check_places(connection, *log)?;
         // Nothing is written while another has it, and little while we do.
         let ours = |held: &Option<Held>| held.as_ref().is_some_and(|held| held.holder == Some(*me));
         let free =
@@ -94,7 +97,6 @@ impl Seat for FileSeat {
             None => false,
             Some(held) if ours(&held) && held.as_ref().is_some_and(|held| !held.lease.due(now_ms())) => true,
             Some(seen) => {
-                file.check_place()?;
                 let given = file.write(connection, PATIENCE_NONE, |transaction| {
                     // As it is now: others have looked too.
                     let held = held(file, transaction)?;
@@ -139,8 +141,9 @@ impl Seat for FileSeat {
     }
 
     fn publish(&mut self, outputs: &[Outgoing], journal: &Outgoing, positions: &Positions) -> Result<i64, BusError> {
-        let Self { file, connection, me, epoch, .. } = self;
+        let Self { file, connection, log, me, epoch, .. } = self;
         let Some(epoch) = *epoch else { return Err(BusError::Fenced) };
+        file.check_places(connection, *log)?;
         let mut tried = None;
         file.write(connection, PATIENCE, |transaction| {
             if !held(file, transaction)?.is_some_and(|held| held.holder == Some(*me) && held.epoch == epoch) {

@@ -3,7 +3,7 @@
 use super::files::Files;
 use super::nearest::Nearest;
 use super::{ExplainArguments, Unknown};
-use crate::command::output::ERROR;
+use crate::command::complaints::Complaints;
 use crate::command::scan::labels;
 use crate::config::Settings;
 use crate::corpus;
@@ -51,10 +51,12 @@ pub(super) fn explained(
 ) -> anyhow::Result<Result<Explanation, Unknown>> {
     let lexicons = lexicon::load(settings)?;
     let key_id = Signer::new(settings, lexicons.clone()).key_id();
+    Filter::room(settings)?;
     let mut filter = Filter::new(settings, labels(arguments.labels.as_deref())?, key_id);
     let n_threads = arguments.threads.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
     let options = corpus::Options { form: arguments.format, ..corpus::Options::default() };
     let progress = Progress::new(&arguments.from, &options, !quiet);
+    let complaints = Complaints::default();
     let mut heard = Heard {
         wanted: arguments.id.clone(),
         last: None,
@@ -67,7 +69,7 @@ pub(super) fn explained(
         match told {
             Told::Event(event) => heard.hear(event),
             Told::Bytes(_) => progress.show(heard.n_documents),
-            Told::Trouble(report) => progress.say(format_args!("{ERROR}: {report}")),
+            Told::Trouble(report) => complaints.say(&progress, &report),
         }
         Ok(())
     })?;

@@ -4,9 +4,9 @@
 //! - What the ledger says is durable. (`an_ingest_that_was_killed_goes_on`)
 //! - What waits is bounded: a batch, and a few documents behind it.
 
-use super::complaints::Complaints;
 use super::ledger::{Ledger, Met, Progress};
 use crate::bus::{Bus, BusError, Feeder, Outgoing, Partition};
+use crate::command::complaints::Complaints;
 use crate::pipeline::progress;
 use anyhow::Context;
 use crossbeam_channel::{Receiver, RecvTimeoutError};

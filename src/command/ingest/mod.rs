@@ -1,11 +1,11 @@
 //! `seamripper ingest`: documents from files to the bus.
 
-mod complaints;
 mod ledger;
 mod loader;
 mod reading;
 
 use crate::bus;
+use crate::command::complaints::Complaints;
 use crate::command::interruption::interrupted;
 use crate::command::output::tell;
 use crate::command::report::print_json;
@@ -13,7 +13,6 @@ use crate::command::{Common, Ending};
 use crate::corpus::{self, Begin, Entry, Form, Trouble};
 use crate::pipeline::dispatch::Dispatch;
 use crate::pipeline::progress::Progress;
-use complaints::Complaints;
 use crossbeam_channel::{Sender, bounded};
 use indicatif::DecimalBytes;
 use ledger::Ledger;
@@ -88,7 +87,7 @@ pub fn run(arguments: IngestArguments, common: &Common) -> anyhow::Result<Ending
         let reading = reading.clone();
         Begin(Arc::new(move |path: &Path| locked(&reading).begin(path)))
     };
-    let options = corpus::Options { form: format, begin: Some(begin), n_bytes_read };
+    let options = corpus::Options { form: format, begin: Some(begin), n_bytes_read, is_over: is_interrupted.clone() };
     let progress = Progress::new(&paths, &options, !common.quiet);
     let loader = Loader {
         bus: bus.clone(),

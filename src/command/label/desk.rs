@@ -1,6 +1,6 @@
 //! Where labels are handed in: on whom they are put, and that they are durable.
 
-use crate::bus::sweep::BACK_MAX;
+use crate::bus::sweep::{BACK_MAX, last_under};
 use crate::bus::{self, Bus};
 use crate::command::Common;
 use crate::command::output::tell;
@@ -11,7 +11,7 @@ use crate::pipeline::register::Register;
 use crate::pipeline::register::groups::heads;
 use crate::pipeline::register::posting::{Posted, Posting};
 use crate::verdict::label::{Label, Record, Target};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Labels that are appended together.
@@ -84,6 +84,18 @@ impl Desk {
         if registered_domain_of(id).is_some_and(|domain| domain == *id) {
             self.say(format_args!("  (--domain puts it on the domain {shown})"));
         }
+    }
+
+    /// Says that nobody has heard of the cluster. What goes there is published from `template.size_min` pages on.
+    pub(super) fn warn_of_unknown_cluster(&self, id: &str) -> anyhow::Result<()> {
+        let last = last_under(&*self.bus, &self.settings.topics.clusters, &HashSet::from([id.as_bytes().to_vec()]))?;
+        if !last.values().any(|record| record.value.is_some()) {
+            let (shown, size_min) = (plain(id), self.settings.template.size_min);
+            self.say(format_args!(
+                "warning: no cluster `{shown}` is known (clusters are from {size_min} pages on); the label holds for the cluster of that id"
+            ));
+        }
+        Ok(())
     }
 
     /// Says something to people.

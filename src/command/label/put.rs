@@ -45,7 +45,11 @@ pub(super) fn run(arguments: PutArguments, common: &Common) -> anyhow::Result<En
             posting
         }
         (Target::Document(_), true) => Posting { known: None, ..Posting::new(&label, &HashMap::new()) },
-        _ => Posting::new(&label, &HashMap::new()),
+        (Target::Cluster(id), _) => {
+            desk.warn_of_unknown_cluster(id)?;
+            Posting::new(&label, &HashMap::new())
+        }
+        (Target::Domain(_), _) => Posting::new(&label, &HashMap::new()),
     };
     for posted in desk.post(vec![posting])? {
         if form.is_report() { print_report(&line(&posted))? } else { print_json(&posted)? }

@@ -11,7 +11,8 @@
 
 mod printed;
 
-use super::output::{ERROR, Output, tell};
+use super::complaints::Complaints;
+use super::output::{Output, tell};
 use super::{Common, Ending};
 use crate::corpus::{self, Entry, Form, Tally, Trouble};
 use crate::pipeline::progress::Progress;
@@ -85,6 +86,7 @@ pub fn run(arguments: SignArguments, common: &Common) -> anyhow::Result<Ending> 
         output: BufWriter::with_capacity(64 * 1024, Output::new()),
         held: None,
         counts: Counts::default(),
+        complaints: Complaints::default(),
     };
     let read = |with: corpus::With<'_>| corpus::read(&paths, &options, &settings.limits, with);
     let tally = in_order(read, n_threads, worker, Made::of_bug, |made| printer.print(made))?;
@@ -172,13 +174,14 @@ struct Printer {
     /// The first text: printed bare if it stays the only one.
     held: Option<(String, Vec<u8>)>,
     counts: Counts,
+    complaints: Complaints,
 }
 
 impl Printer {
     fn print(&mut self, made: Vec<Made>) -> io::Result<()> {
         for Made { fate, n_bytes, bytes, id, report } in made {
             if let Some(report) = report {
-                self.progress.say(format_args!("{ERROR}: {report}"));
+                self.complaints.say(&self.progress, &report);
             }
             match id {
                 Some(id) if self.counts.n_texts() == 0 => self.held = Some((id, bytes)),

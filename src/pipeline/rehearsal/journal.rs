@@ -175,7 +175,7 @@ fn replayed(
             let was = old.scheme.clone();
             Ok(Rehearsed { began, n_entries, n_entries_different, left_out: Vec::new(), was })
         }
-        Followed::NeedsSnapshot => bail!("the journal goes on from a state that only a later snapshot has"),
+        Followed::NeedsSnapshot { .. } => bail!("the journal goes on from a state that only a later snapshot has"),
         Followed::Seated { .. } => unreachable!("nobody stands for the seat"),
     }
 }

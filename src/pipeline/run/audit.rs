@@ -2,9 +2,12 @@
 //!
 //! It is the test of every fault: whatever happened, each verdict that the journal's order gives must have been published
 //! once, and nothing else.
+//!
+//! # Invariants
+//! - A journal that goes on from a state that only a snapshot has is audited beyond it. (`a_store_of_scan_is_a_beginning`)
 
 use super::Instance;
-use super::follow::{Met, Until, follow_with};
+use super::follow::{Followed, Met, Until, follow_with};
 use super::journal::{Entry, What};
 use super::outputs::Publication;
 use crate::bus::{Partition, Positions};
@@ -76,11 +79,11 @@ pub fn audit(instance: &Instance) -> anyhow::Result<Findings> {
     let known = ends(instance)?;
     let journal = Partition::new(instance.outlet.journal_topic(), 0);
     let begin = instance.bus.extent(&journal)?.begin;
-    let (fold, from) = instance.audited_from(begin)?;
-    let is_whole = fold.number == 0;
+    let (mut fold, mut from) = instance.audited_from(begin)?;
+    let mut is_whole = fold.number == 0;
     let mut findings = Findings::default();
     let mut expected: HashMap<String, Expected> = HashMap::new();
-    follow_with(instance, fold, from, Until::End, None, |Met { entry, again, .. }| {
+    let mut meet = |Met { entry, again, .. }: Met<'_>| {
         findings.n_entries += 1;
         if !entry.is_met_by(&again.entry) {
             findings.n_entries_different += 1;
@@ -98,7 +101,13 @@ pub fn audit(instance: &Instance) -> anyhow::Result<Findings> {
             }
         }
         Ok(())
-    })?;
+    };
+    // What began with a state from elsewhere, or after a loss that was accepted, is judged again from the snapshot that has it.
+    while let Followed::NeedsSnapshot { journal } = follow_with(instance, fold, from, Until::End, None, &mut meet)? {
+        let next = instance.audited_from(journal);
+        (fold, from) = next.with_context(|| format!("at {journal} the journal goes on from another state"))?;
+        is_whole &= from == journal;
+    }
     published(instance, &known, &mut expected, is_whole, &mut findings)?;
     for (id, expected) in &expected {
         match expected.n_published {

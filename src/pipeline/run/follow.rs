@@ -47,7 +47,10 @@ pub enum Followed {
     /// We were asked to stop, or had read all that there was to read.
     Stopped(Box<Fold>),
     /// The journal goes on from a state that only a snapshot has.
-    NeedsSnapshot,
+    NeedsSnapshot {
+        /// Where it goes on.
+        journal: i64,
+    },
 }
 
 /// A step of following.
@@ -94,7 +97,8 @@ pub enum Until {
 struct Found {
     seat: Option<Box<dyn Seat>>,
     lost: Option<(Lost, Entry)>,
-    needs_snapshot: bool,
+    /// Where the journal goes on from a state that only a snapshot has.
+    needs_snapshot: Option<i64>,
 }
 
 /// An entry that was folded again.
@@ -210,8 +214,8 @@ pub fn follow_with(
     })??;
     let seconds = begun.elapsed().as_secs_f64();
     info!(n_entries = fold.number - first, n_documents, seconds, "journal followed");
-    if found.needs_snapshot {
-        return Ok(Followed::NeedsSnapshot);
+    if let Some(journal) = found.needs_snapshot {
+        return Ok(Followed::NeedsSnapshot { journal });
     }
     let lost = found.lost.or(strayed).map(|(lost, last)| {
         // Labels are read again from where the state knows them; inputs go on where the journal left them.
@@ -379,10 +383,10 @@ impl<'a> Finder<'a> {
                     if let Some(seat) = self.seat.take() {
                         seat.leave();
                     }
-                    return Ok(Found { seat: None, lost: None, needs_snapshot });
+                    return Ok(Found { seat: None, lost: None, needs_snapshot: Some(self.journal) });
                 }
                 if self.own.is_some_and(|own| record.offset >= own) {
-                    return Ok(Found { seat: self.seat, lost: self.lost, needs_snapshot: false });
+                    return Ok(Found { seat: self.seat, lost: self.lost, needs_snapshot: None });
                 }
             }
             let _taker_is_there = belt.flush();
@@ -562,7 +566,7 @@ impl<'a> Finder<'a> {
         if let Some(seat) = self.seat {
             seat.leave();
         }
-        Ok(Found { seat: None, lost: self.lost, needs_snapshot: false })
+        Ok(Found { seat: None, lost: self.lost, needs_snapshot: None })
     }
 }
 

@@ -391,6 +391,8 @@ mod tests {
         let named = arrival(&mut inlet, record("pages", Some("mine"), &headers, html));
         assert_eq!((named.id.as_str(), named.domain.as_deref()), ("mine", Some("b.example")));
         assert_eq!(named.ip, Some("192.0.2.7".parse().unwrap()));
+        let twice = [("id", "first"), ("url", "https://b.example/y"), ("id", "last")];
+        assert_eq!(arrival(&mut inlet, record("pages", None, &twice, html)).id, "last", "whoever adds one means it");
         let envelope = br#" {"id": "theirs", "url": "https://c.example/", "html": "<p>hello"}"#;
         let named = arrival(&mut inlet, record("pages", Some("mine"), &headers, envelope));
         assert_eq!((named.id.as_str(), named.domain.as_deref()), ("theirs", Some("c.example")));

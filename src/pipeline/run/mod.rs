@@ -35,6 +35,7 @@ use crate::bus::{Bus, BusError, Partition, Positions};
 use crate::config::{BusKind, Settings};
 use crate::http::{Phase, Role, State};
 use crate::pipeline::dispatch::Dispatch;
+use crate::pipeline::filter::Filter;
 use crate::pipeline::line::STACK_BYTES;
 use anyhow::{Context, bail};
 use follow::{Followed, Until, follow};
@@ -134,6 +135,7 @@ impl Instance {
         stopping: Arc<AtomicBool>,
     ) -> anyhow::Result<Self> {
         let Options { accept_loss, first_store, ends_when_idle } = options;
+        Filter::room(&settings)?;
         let snapshots = Snapshots::open(&settings)?;
         let scheme = Scheme::new(settings.clone())?;
         Shelf::new(&settings).keep(&scheme.lexicons)?;
@@ -225,13 +227,17 @@ impl Instance {
         self.show(&fold);
         match follow(self, fold, journal, Until::Seated)? {
             Followed::Stopped(_) => Ok(Duty::Done),
-            Followed::NeedsSnapshot if trouble.n_looks < SNAPSHOT_LOOKS => {
+            Followed::NeedsSnapshot { .. } if trouble.n_looks < SNAPSHOT_LOOKS => {
                 trouble.n_looks += 1;
                 info!("the journal goes on from a state that only a snapshot has, waiting for one");
+                // Whoever has that state wrote it down before it spoke of it: one look at its newest is enough, or too early.
+                if trouble.n_looks.is_power_of_two() {
+                    self.fetch_snapshot();
+                }
                 self.sleep(SNAPSHOT_PAUSE);
                 Ok(Duty::Again)
             }
-            Followed::NeedsSnapshot => bail!(
+            Followed::NeedsSnapshot { .. } => bail!(
                 "the journal goes on from a state that is in no snapshot here (snapshot.folder, snapshot.holder); \
                  --accept-loss goes on without it"
             ),

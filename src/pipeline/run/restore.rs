@@ -6,6 +6,7 @@ use super::scheme::SchemeError;
 use super::snapshots::{self, Kept};
 use super::{Instance, counted};
 use crate::bus::{BusError, Extent, Partition, Positions};
+use crate::config::Settings;
 use anyhow::{Context, bail};
 use std::path::PathBuf;
 use tracing::{error, info, warn};
@@ -39,23 +40,16 @@ pub(super) struct Restored {
 impl Instance {
     /// The state to begin with, and where the journal goes on after it.
     pub(super) fn restored(&self) -> anyhow::Result<Restored> {
-        let extent = self.journal_extent()?;
-        let settings = &self.scheme.settings;
-        if extent.end > 0 && self.snapshots.kept()?.is_empty() && !settings.snapshot.holder.is_empty() {
-            let token = std::fs::read_to_string(settings.bus.folder.join(&settings.http.token_file));
-            let fetched = token.map_err(anyhow::Error::from);
-            match fetched.and_then(|token| self.snapshots.fetch(&settings.snapshot.holder, token.trim())) {
-                Ok(()) => info!(holder = settings.snapshot.holder, "snapshot fetched"),
-                Err(error) => warn!(holder = settings.snapshot.holder, "no snapshot from the holder: {error:#}"),
-            }
+        let mut extent = self.journal_extent()?;
+        let mut newest = self.newest(extent)?;
+        // Also where the journal has lost the beginning that goes with ours: somebody who was away for long has an old one.
+        let reaches = newest.as_ref().is_some_and(|(_, journal)| *journal >= extent.begin);
+        if extent.end > 0 && !reaches && self.fetch_snapshot() {
+            // It may be newer than what was known of the journal, and two states do not fit into the memory of one.
+            drop(newest);
+            extent = self.journal_extent()?;
+            newest = self.newest(extent)?;
         }
-        let newest = match self.snapshots.newest(extent.end, settings) {
-            Err(error) if self.accept_loss && error.is::<SchemeError>() => {
-                warn!("{error:#}");
-                None
-            }
-            newest => newest?,
-        };
         if let Some((fold, journal)) = newest {
             self.restored_from(&fold, journal);
             if journal >= extent.begin {
@@ -92,6 +86,34 @@ impl Instance {
             lost = Some(Lost { why });
         }
         Ok(Restored { fold: Fold::new(self.scheme.clone()), journal: extent.begin, lost })
+    }
+
+    fn newest(&self, extent: Extent) -> anyhow::Result<Option<(Fold, i64)>> {
+        match self.snapshots.newest(extent.end, &self.scheme.settings) {
+            Err(error) if self.accept_loss && error.is::<SchemeError>() => {
+                warn!("{error:#}");
+                Ok(None)
+            }
+            newest => newest,
+        }
+    }
+
+    /// Asks the instance that `snapshot.holder` names for its newest snapshot; whether there is one more now.
+    pub(super) fn fetch_snapshot(&self) -> bool {
+        let Settings { bus, http, snapshot, .. } = &*self.scheme.settings;
+        let holder = snapshot.holder.as_str();
+        if holder.is_empty() {
+            return false;
+        }
+        let token = std::fs::read_to_string(bus.folder.join(&http.token_file)).map_err(anyhow::Error::from);
+        match token.and_then(|token| self.snapshots.fetch(holder, token.trim())) {
+            Ok(()) => info!(holder, "snapshot fetched"),
+            Err(error) => {
+                warn!(holder, "no snapshot from the holder: {error:#}");
+                return false;
+            }
+        }
+        true
     }
 
     /// The state to audit from: none at all where the journal is whole, else the oldest snapshot that reaches it.

@@ -30,6 +30,9 @@ use tracing::{info, warn};
 pub const ENDING: &str = ".snapshot";
 /// A part that nobody has written to for so long is nobody's.
 const PART_AGE: Duration = Duration::from_secs(600);
+/// A holder that says nothing for so long is not there, and a snapshot that takes so long to come does not.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(30);
+const BODY_PATIENCE: Duration = Duration::from_secs(3600);
 /// The section that holds [`Facts`].
 const FACTS: &str = "run";
 
@@ -210,6 +213,11 @@ impl Snapshots {
         fs::rename(&writing.path, &path).with_context(|| format!("cannot write {}", path.display()))?;
         fault::point("after_snapshot");
         File::open(&self.folder)?.sync_all()?;
+        self.thinned()
+    }
+
+    /// Removes the oldest; returns those that are kept, the newest first.
+    fn thinned(&self) -> anyhow::Result<Vec<Kept>> {
         let mut kept = self.kept()?;
         for old in kept.split_off(self.n_kept.min(kept.len())) {
             fs::remove_file(&old.path).with_context(|| format!("cannot remove {}", old.path.display()))?;
@@ -235,7 +243,12 @@ impl Snapshots {
     /// Asks another instance for its newest snapshot, and keeps it.
     pub fn fetch(&self, holder: &str, token: &str) -> anyhow::Result<()> {
         let url = format!("{}/v1/snapshot", holder.trim_end_matches('/'));
-        let mut answer = ureq::get(&url).header("authorization", format!("Bearer {token}")).call()?;
+        let config = ureq::Agent::config_builder()
+            .timeout_connect(Some(ANSWER_PATIENCE))
+            .timeout_recv_response(Some(ANSWER_PATIENCE))
+            .timeout_recv_body(Some(BODY_PATIENCE));
+        let agent = ureq::Agent::from(config.build());
+        let mut answer = agent.get(&url).header("authorization", format!("Bearer {token}")).call()?;
         let name = answer.headers().get("seamripper-snapshot").and_then(|name| name.to_str().ok());
         let name = name.context("the answer has no name of a snapshot")?.to_owned();
         let journal = name.strip_suffix(ENDING).and_then(|name| name.parse::<i64>().ok());
@@ -249,7 +262,8 @@ impl Snapshots {
             // What is left of it is swept away later, if not now.
             let _removed = fs::remove_file(&path);
         }
-        Ok(kept?)
+        kept?;
+        self.thinned().map(drop)
     }
 }
 

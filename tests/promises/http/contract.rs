@@ -43,5 +43,9 @@ fn what_is_served_is_what_the_document_says() {
     println!("{said}");
     assert!(output.status.success(), "{said}");
     assert!(!served.process.log().contains("panicked"), "{}", served.process.log());
+    let metrics = served.get("/metrics").body;
+    let turned_away = metrics.lines().filter(|line| line.starts_with("seamripper_checks_turned_away_total"));
+    let others: Vec<&str> = turned_away.filter(|line| !line.contains("reason=\"timeout\"")).collect();
+    assert!(others.is_empty(), "{others:?}");
     assert_eq!(served.get("/healthz").status, 200);
 }

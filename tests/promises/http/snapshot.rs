@@ -1,6 +1,9 @@
 //! A snapshot for a standby that has none.
 
 use super::{envelope, served};
+use crate::bus::Ground;
+use crate::run::Process;
+use seamripper::bus::Partition;
 use seamripper::pipeline::run::snapshots::{Snapshots, load};
 use std::time::{Duration, Instant};
 
@@ -32,4 +35,42 @@ fn a_snapshot_travels_whole() {
     assert!(fold.number > 0 && fold.filter.census().n_prototypes > 0);
     assert!(elsewhere.fetch(&served.url(""), "no token").is_err());
     assert_eq!(std::fs::read_dir(elsewhere.folder()).unwrap().count(), 1, "nothing half fetched is left");
+}
+
+/// A standby with a folder of its own was away for so long that the journal is gone that goes with its snapshot: it asks for a new
+/// one, and takes over with it.
+#[test]
+fn a_standby_that_was_away_asks_again() {
+    let served = served(|settings| settings.snapshot.kept = 1.try_into().unwrap());
+    let mut standby = Ground {
+        settings: served.ground.settings.clone(),
+        silence: served.ground.silence,
+        folder: tempfile::tempdir().unwrap(),
+    };
+    standby.settings.snapshot.folder = standby.folder.path().join("snapshots");
+    standby.settings.snapshot.holder = served.url("");
+    let bus = served.ground.open();
+    let journal = Partition::new(served.ground.settings.topics.journal.as_str(), 0);
+    let begin = || bus.extent(&journal).unwrap().begin;
+    let mut n = 0;
+    for _ in 0..2 {
+        let (was, begun) = (begin(), Instant::now());
+        while begin() <= was {
+            assert!(begun.elapsed() < super::PATIENCE, "{}", served.process.log());
+            served.post("/v1/pages", "application/json", &[], envelope(n).as_bytes());
+            n += 1;
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let mut away = Process::start(&standby, &["run"], None);
+        away.says("snapshot fetched");
+        away.says("snapshot loaded");
+        away.signal("TERM");
+        assert!(away.ended().success(), "{}", away.log());
+        assert_eq!(Snapshots::open(&standby.settings).unwrap().kept().unwrap().len(), 1);
+    }
+    let standby = Process::start(&standby, &["run"], None);
+    standby.says("snapshot loaded");
+    drop(served.process);
+    standby.says("seat taken");
+    crate::run::judged(&*bus, &served.ground, n);
 }

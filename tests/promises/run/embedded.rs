@@ -64,6 +64,26 @@ fn a_deleted_index_ends_the_run() {
     super::audited(&ground, 60 + n_ingested);
 }
 
+/// The log is deleted under a run, with commits in it that are nowhere else: they are brought into the file before the run ends.
+#[test]
+fn a_deleted_log_is_brought_into_the_file() {
+    let ground = ground();
+    let bus = ground.prepared();
+    let mut process = Process::start(&ground, &["run"], None);
+    process.says("seat taken");
+    let mut feeder = bus.feeder().unwrap();
+    for some in super::inputs(&ground, 19, 120).chunks(20) {
+        feeder.append(some.to_vec()).unwrap();
+    }
+    super::judged(&*bus, &ground, 120);
+    drop((feeder, bus));
+    std::fs::remove_file(ground.settings.bus.folder.join("bus.sqlite-wal")).unwrap();
+    assert_eq!(process.ended().code(), Some(1), "{}", process.log());
+    assert!(process.log().contains("all commits are in the file"), "{}", process.log());
+    super::drain(&ground);
+    super::audited(&ground, 120);
+}
+
 /// Whoever only reads makes no bus where there is none.
 #[test]
 fn reading_makes_no_bus() {
@@ -91,6 +111,8 @@ fn a_store_without_address_space_ends_the_run() {
         .assert()
         .failure();
     let output = ended.get_output();
-    assert!(output.status.code().is_some(), "it had to be killed");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("no address space"), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("store.memory (8589934592) is more than there is room for"), "{said}");
+    assert!(!said.contains("panicked"), "{said}");
 }

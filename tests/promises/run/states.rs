@@ -64,6 +64,7 @@ pub(super) fn a_store_of_scan_is_a_beginning(ground: &Ground) {
     for verdict in verdicts.values() {
         assert_eq!(verdict.mirror.as_ref().unwrap().of, "old.html", "{verdict:?}");
     }
+    audited(ground, 2);
 }
 
 /// A run of another store keeps away from a journal that is not its own, and other topics are other inputs.

@@ -14,13 +14,13 @@ const LINES_MAX: u64 = 1000;
 
 /// Tells what went wrong.
 #[derive(Default)]
-pub(super) struct Complaints {
+pub struct Complaints {
     n_told: AtomicU64,
 }
 
 impl Complaints {
     /// Tells of one trouble.
-    pub(super) fn say(&self, progress: &Progress, report: &str) {
+    pub fn say(&self, progress: &Progress, report: &str) {
         if let Some(line) = self.line(report) {
             progress.say(format_args!("{ERROR}: {line}"));
         }
