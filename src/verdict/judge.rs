@@ -7,6 +7,7 @@
 //! # Invariants
 //! - Verdicts are the same for any number of threads and any cut into batches. (`tests/promises/fold.rs`)
 //! - A judged quilt is no source, unless the settings say so. (`a_plundered_original_is_no_quilt`)
+//! - A copy is a quilt only if the first of its group is. (`a_copy_is_a_quilt_if_its_head_is`)
 //! - The last event of a document holds, and says all. (`revisions_repeat_what_was_said`)
 
 use super::cover::Cover;
@@ -228,7 +229,9 @@ impl Judge {
             let takers = self.takers(own, sources, &named, store, is_source);
             (cover, named) = self::cover(cloth, &known, |of| is_source(of) && !takers.contains(&of));
         }
-        let is_quilt = cover.is_quilt(&self.quilt);
+        // A copy has of others what the first of its group has of them, and a little more by chance.
+        let head = settled.joined.as_ref().and(settled.head);
+        let is_quilt = cover.is_quilt(&self.quilt) && head.is_none_or(|head| self.standings.is_quilt(head));
         let quilt = is_quilt.then(|| self.quilt_of(&cover, &named, store));
         let link = self.own_link(arrival);
         let links_here = |of: Ref| link.is_some_and(|link| self.standings.links_to(of, link));
