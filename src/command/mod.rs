@@ -23,7 +23,7 @@ pub mod sign;
 pub mod tail;
 pub mod tune;
 
-use crate::config::{Problems, Settings};
+use crate::config::{Problems, Settings, THREADS_MAX};
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -69,9 +69,6 @@ impl Common {
         Settings::load(self.config.as_deref(), &environment())
     }
 }
-
-/// More threads than this help nobody, and the memory for them may not be there.
-const THREADS_MAX: usize = 1024;
 
 /// A number of threads, as an argument.
 pub fn threads(text: &str) -> Result<NonZeroUsize, String> {
