@@ -47,8 +47,8 @@ Examples:
   seamripper compare crawl.warc.gz#3 pages.jsonl.zst#17 --json | jq .relation
   curl -s https://example.org/ | seamripper compare - saved.html
 
-On a terminal the answer is a table with a line of explanation for each figure and the shared passages; into a pipe
-it is one JSON object (--json and --report choose). Spans are bytes of the text that `sign --text` prints.
+On a terminal the answer is a table with a line of explanation for each figure and the shared passages; into a pipe \
+it is one JSON object (--json and --report choose). Spans are bytes of the text that `sign --text` prints. \
 Exit codes: 0 compared, 1 a document could not be read, 2 wrong usage.";
 
 /// The number of the rules of the JSON object.
