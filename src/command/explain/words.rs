@@ -82,6 +82,10 @@ fn verdict_lines(verdict: &Verdict, explanation: &Explanation) -> String {
     }
     lines += &verdict.mirror.as_ref().map(mirror_lines).unwrap_or_default();
     lines += &verdict.quilt.as_ref().map(quilt_lines).unwrap_or_default();
+    let is_met = |setting: &str| explanation.scores.iter().any(|score| score.setting == setting && score.crossed);
+    if verdict.quilt.is_none() && is_met("quilt.fraction_min") && is_met("quilt.sources_min") {
+        lines += "  no quilt, though it has the patches of one: the first of its group is none\n";
+    }
     lines += &verdict.template.as_ref().map(template_lines).unwrap_or_default();
     for related in &verdict.related {
         lines += &format!("  related by rare sentences: {} ({})\n", plain(&related.of), relation(related.relation));
