@@ -15,6 +15,7 @@ pub mod http;
 pub mod metrics;
 pub mod pipeline;
 pub mod signature;
+mod spelling;
 pub mod store;
 pub mod text;
 pub mod verdict;

@@ -1,6 +1,7 @@
 //! `seamripper audit`: whether each verdict that the journal's order gives was published, once, as it should be.
 
 use super::report::{Form, print_json, print_report};
+use super::words::{counted, verb};
 use super::{Common, Ending};
 use crate::bus;
 use crate::http::{Role, State};
@@ -16,7 +17,7 @@ use std::sync::atomic::AtomicBool;
   seamripper audit -c kafka.toml               a store on Kafka
   seamripper audit --json                      the findings for a machine
 
-Reads the whole journal and all verdicts; it needs about 200 bytes of memory for each verdict beside the store. The exit code
+Reads the whole journal and all verdicts; it needs about 200 bytes of memory for each verdict beside the store. The exit code \
 is 1 if anything differs.")]
 pub struct AuditArguments {
     #[command(flatten)]
@@ -42,21 +43,25 @@ pub fn run(arguments: AuditArguments, common: &Common) -> anyhow::Result<Ending>
 
 fn lines(findings: &Findings) -> String {
     let Findings { n_entries, n_expected, n_published, n_earlier, .. } = findings;
-    let mut lines = format!("{n_entries} journal entries give {n_expected} verdicts, {n_published} are published\n");
+    let (entries, verdicts) = (counted(*n_entries, "journal entry"), counted(*n_expected, "verdict"));
+    let (give, are) = (verb(*n_entries, "gives", "give"), verb(*n_published, "is", "are"));
+    let mut lines = format!("{entries} {give} {verdicts}, {n_published} {are} published\n");
     if *n_earlier > 0 {
-        lines += &format!("{n_earlier} of them are from before the snapshot that the audit began with\n");
+        lines += &format!("{n_earlier} of them from before the snapshot that the audit began with\n");
     }
     for (n, what) in [
-        (findings.n_lost, "were not published"),
-        (findings.n_twice, "were published more than once"),
-        (findings.n_different, "were published otherwise"),
-        (findings.n_foreign, "were published and are not in the journal"),
-        (findings.n_own_mirrors, "are mirrors of themselves"),
-        (findings.n_entries_different, "journal entries have another digest"),
+        (findings.n_lost, "not published"),
+        (findings.n_twice, "published more than once"),
+        (findings.n_different, "published otherwise"),
+        (findings.n_foreign, "published and not in the journal"),
+        (findings.n_own_mirrors, "said to be a mirror of itself"),
     ] {
         if n > 0 {
-            lines += &format!("{n} {what}\n");
+            lines += &format!("{} {what}\n", counted(n, "verdict"));
         }
+    }
+    if findings.n_entries_different > 0 {
+        lines += &format!("{} with another digest\n", counted(findings.n_entries_different, "journal entry"));
     }
     if findings.is_good() {
         lines += "nothing is lost, nothing is there twice, nothing differs\n";

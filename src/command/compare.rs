@@ -1,18 +1,23 @@
 //! `seamripper compare`: how alike two documents are, and why.
+//!
+//! # Invariants
+//! - What is called a near copy, a part or one template is what the filter would call so. (`tests/promises/compare_command.rs`)
 
-pub(super) mod figures;
+mod figures;
 pub(super) mod passages;
 
 use super::report::{Form, n_columns, plain, print_json, print_report};
 use super::{Arguments, Common, Ending};
 use crate::corpus::{self, Entry};
 use crate::document::{Kind, Span, Truncation};
+use crate::pipeline::explanation::pair::Pair;
 use crate::pipeline::{Made, Steps, lexicon};
 use crate::signature::Outcome;
 use crate::verdict::comparison::Comparison;
 use anyhow::Context;
 use clap::CommandFactory;
 use clap::error::ErrorKind;
+use figures::Figures;
 use serde::Serialize;
 
 /// The arguments of `seamripper compare`.
@@ -47,8 +52,8 @@ Examples:
   seamripper compare crawl.warc.gz#3 pages.jsonl.zst#17 --json | jq .relation
   curl -s https://example.org/ | seamripper compare - saved.html
 
-On a terminal the answer is a table with a line of explanation for each figure and the shared passages; into a pipe
-it is one JSON object (--json and --report choose). Spans are bytes of the text that `sign --text` prints.
+The first line says what the filter would say if B came after A. On a terminal the answer is a table with a line of explanation for \
+each figure and the shared passages; into a pipe it is one JSON object (schemas/comparison.json; --json and --report choose). Spans are bytes of the text that `sign --text` prints. \
 Exit codes: 0 compared, 1 a document could not be read, 2 wrong usage.";
 
 /// The number of the rules of the JSON object.
@@ -74,10 +79,12 @@ pub fn run(arguments: CompareArguments, common: &Common) -> anyhow::Result<Endin
     };
     let (a, b) = (signed(&arguments.a, &arguments.a_url)?, signed(&arguments.b, &arguments.b_url)?);
     let comparison = Comparison::of(a.made.side(), b.made.side(), &settings);
+    let figures =
+        Figures { comparison: &comparison, pair: &Pair::of(&a.made, &b.made, &settings), settings: &settings };
     if arguments.form.is_report() {
-        print_report(&report(&a, &b, &comparison, arguments.passages, n_columns()))?;
+        print_report(&report(&a, &b, &figures, arguments.passages, n_columns()))?;
     } else {
-        print_json(&Answer::of(&a, &b, &comparison))?;
+        print_json(&Answer::of(&a, &b, &figures))?;
     }
     Ok(Ending::Good)
 }
@@ -98,7 +105,7 @@ impl Signed {
 }
 
 /// What people read.
-fn report(a: &Signed, b: &Signed, comparison: &Comparison, n_passages: usize, n_columns: usize) -> String {
+fn report(a: &Signed, b: &Signed, figures: &Figures<'_>, n_passages: usize, n_columns: usize) -> String {
     let mut report = String::new();
     for (letter, side) in [('A', a), ('B', b)] {
         let Made { document, text, .. } = &side.made;
@@ -109,9 +116,9 @@ fn report(a: &Signed, b: &Signed, comparison: &Comparison, n_passages: usize, n_
         report.push_str(&format!("{letter}  {name}  ({}, {n_units} {units})  {title}\n", side.kind_name()));
     }
     let (bold, reset) = (anstyle::Style::new().bold().render(), anstyle::Reset.render());
-    report.push_str(&format!("\n{bold}{}{reset}\n", figures::verdict(comparison)));
-    figures::write(comparison, n_columns, &mut report);
-    passages::write(&a.made, &b.made, comparison, n_passages, n_columns, &mut report);
+    report.push_str(&format!("\n{bold}{}{reset}\n", figures.verdict()));
+    figures.write(n_columns, &mut report);
+    passages::write(&a.made, &b.made, figures.comparison, n_passages, n_columns, &mut report);
     report
 }
 
@@ -124,6 +131,7 @@ struct Answer<'a> {
     verdict: String,
     near_copy: bool,
     same_template: bool,
+    filter: &'a Pair,
     matching_views: Vec<&'static str>,
     #[serde(flatten)]
     comparison: &'a Comparison,
@@ -156,7 +164,8 @@ struct Shown<'a> {
 }
 
 impl<'a> Answer<'a> {
-    fn of(a: &'a Signed, b: &'a Signed, comparison: &'a Comparison) -> Self {
+    fn of(a: &'a Signed, b: &'a Signed, figures: &Figures<'a>) -> Self {
+        let &Figures { comparison, pair, settings } = figures;
         let shown = comparison.shared.passages.iter().map(|passage| {
             let span = passage.this_span(&a.made.text.words);
             let text = &a.made.document.text[span.range()];
@@ -166,10 +175,11 @@ impl<'a> Answer<'a> {
             schema: SCHEMA,
             a: About::of(a),
             b: About::of(b),
-            verdict: figures::verdict(comparison),
-            near_copy: comparison.is_near_copy(),
-            same_template: comparison.is_same_template(),
-            matching_views: comparison.views.matching(comparison.thresholds.cosine_min),
+            verdict: figures.verdict(),
+            near_copy: pair.copy,
+            same_template: pair.same_template,
+            filter: pair,
+            matching_views: comparison.views.matching(settings.mirror.cosine_min),
             comparison,
             passages: shown.collect(),
             passages_complete: comparison.shared.complete,

@@ -4,6 +4,7 @@ mod from_store;
 
 use super::complaints::Complaints;
 use super::report::{self, plain, print_json, print_report};
+use super::words::{counted, verb};
 use super::{Common, Ending};
 use crate::config::{Band, Settings};
 use crate::corpus::{self, Form};
@@ -53,7 +54,7 @@ enum Action {
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The documents are read as `seamripper sign` reads them. Signatures depend on the lexicon: freeze it,
+    after_help = "The documents are read as `seamripper sign` reads them. Signatures depend on the lexicon: freeze it, \
 and change it as seldom as you would change a key.
 
 Examples:
@@ -154,19 +155,26 @@ fn build(arguments: BuildArguments, settings: &Settings, quiet: bool) -> anyhow:
     progress.finish();
     let tally = *counter.tally();
     if tally.n_documents < 2 {
-        bail!("{} documents count, at least 2 are needed: {}", tally.n_documents, serde_json::to_string(&tally)?);
+        let (documents, count) = (counted(tally.n_documents, "document"), verb(tally.n_documents, "counts", "count"));
+        bail!("{documents} {count}, at least 2 are needed: {}", serde_json::to_string(&tally)?);
     }
     let lexicon = counter.lexicon(&name, &language, &about, df_min)?;
-    let bytes = lexicon.to_bytes();
-    write_whole(&output, &bytes).with_context(|| format!("writing `{}`", output.display()))?;
-    let built = Built {
-        file: output.display().to_string(),
-        n_bytes: bytes.len(),
-        portrait: Portrait::of(&lexicon, settings),
-        counted: tally,
-    };
-    print(&built, form)?;
+    write(&lexicon, tally, &output, settings, form)?;
     Ok(if n_troubles == 0 { Ending::Good } else { Ending::SomeFailed })
+}
+
+/// Writes a lexicon, and says what is in it and what it was `counted` from.
+fn write(
+    lexicon: &Lexicon,
+    counted: impl Answer,
+    output: &Path,
+    settings: &Settings,
+    form: report::Form,
+) -> anyhow::Result<()> {
+    let bytes = lexicon.to_bytes();
+    write_whole(output, &bytes).with_context(|| format!("writing `{}`", output.display()))?;
+    let file = output.display().to_string();
+    print(&Built { file, n_bytes: bytes.len(), portrait: Portrait::of(lexicon, settings), counted }, form)
 }
 
 /// Nobody finds half a lexicon at `path`, whenever this is stopped.
@@ -202,12 +210,12 @@ fn inspect(lexicon: &Lexicon, words: &[String], settings: &Settings, form: repor
 
 /// What `build` prints.
 #[derive(Serialize)]
-struct Built {
+struct Built<C> {
     file: String,
     n_bytes: usize,
     #[serde(flatten)]
     portrait: Portrait,
-    counted: Tally,
+    counted: C,
 }
 
 /// What `inspect` prints of a lexicon.
@@ -323,16 +331,26 @@ fn print(answer: &impl Answer, form: report::Form) -> anyhow::Result<()> {
     if form.is_report() { Ok(print_report(&answer.lines())?) } else { print_json(answer) }
 }
 
-impl Answer for Built {
+impl<C: Answer> Answer for Built<C> {
     fn lines(&self) -> String {
         let Self { file, n_bytes, portrait, counted } = self;
-        let Tally { n_copies, n_near_copies, n_short, df_error_max, .. } = counted;
-        let mut lines = format!("{}: {n_bytes} bytes\n{}", plain(file), portrait.lines());
-        lines += &format!("left out    {n_copies} copies, {n_near_copies} near copies, {n_short} too short\n");
-        if *df_error_max > 0 {
-            lines += &format!("            rare terms were forgotten: frequencies may be {df_error_max} too low\n");
-        }
-        lines
+        format!("{}: {n_bytes} bytes\n{}{}", plain(file), portrait.lines(), counted.lines())
+    }
+}
+
+impl Answer for Tally {
+    fn lines(&self) -> String {
+        let Self { n_copies, n_near_copies, n_short, df_error_max, .. } = self;
+        let (copies, near_copies) = (counted(*n_copies, "copy"), counted(*n_near_copies, "near copy"));
+        format!("left out    {copies}, {near_copies}, {n_short} too short\n") + &forgotten("terms", *df_error_max)
+    }
+}
+
+/// What is said where the rarest were forgotten.
+fn forgotten(what: &str, df_error_max: u32) -> String {
+    match df_error_max {
+        0 => String::new(),
+        max => format!("            rare {what} were forgotten: frequencies may be {max} too low\n"),
     }
 }
 
@@ -346,11 +364,16 @@ impl Answer for Portrait {
                 lines += &format!("{what:<10}  {}\n", plain(value));
             }
         }
-        lines += &format!("documents   {n_documents}\nterms       {n_terms}, each in {df_min} documents and more\n");
+        lines += &format!(
+            "documents   {n_documents}\nterms       {n_terms}, each in {} and more\n",
+            counted(*df_min, "document")
+        );
         for (what, shares) in [("pages", &bands.page), ("mails", &bands.mail), ("unspaced", &bands.unspaced)] {
             let Shares { nidf: Band { min, max }, n_common, n_in_band, n_rare } = shares;
             lines += &format!(
-                "{what:<10}  {n_in_band} terms of nidf {min} to {max} count; {n_common} are too common, {n_rare} rarer\n"
+                "{what:<10}  {} of nidf {min} to {max} {}; {n_common} too common, {n_rare} rarer\n",
+                counted(*n_in_band, "term"),
+                verb(*n_in_band, "counts", "count")
             );
         }
         lines
@@ -367,9 +390,10 @@ impl Answer for Entry<'_> {
             (Some(term), Some(Found { df, nidf, places })) => {
                 let [page, mail, unspaced] = [places.page, places.mail, places.unspaced].map(Place::word);
                 format!(
-                    "{word}: `{}` stands in {df} documents, nidf {nidf:.3}: {page} for pages, {mail} for mails, {unspaced} \
+                    "{word}: `{}` stands in {}, nidf {nidf:.3}: {page} for pages, {mail} for mails, {unspaced} \
                      for scripts without spaces\n",
-                    plain(term)
+                    plain(term),
+                    counted(*df, "document")
                 )
             }
         }

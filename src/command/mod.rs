@@ -23,8 +23,9 @@ pub mod scan_report;
 pub mod sign;
 pub mod tail;
 pub mod tune;
+mod words;
 
-use crate::config::{Problems, Settings};
+use crate::config::{Problems, Settings, THREADS_MAX};
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -70,9 +71,6 @@ impl Common {
         Settings::load(self.config.as_deref(), &environment())
     }
 }
-
-/// More threads than this help nobody, and the memory for them may not be there.
-const THREADS_MAX: usize = 1024;
 
 /// A number of threads, as an argument.
 pub fn threads(text: &str) -> Result<NonZeroUsize, String> {
@@ -171,5 +169,33 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Ending> {
         Command::Lexicon(arguments) => lexicon::run(arguments, common),
         Command::Config(arguments) => config::run(arguments, common),
         Command::Completions(arguments) => completions::run(arguments),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    /// The terminal wraps a paragraph to its width. One that is written in lines would be wrapped twice, and an example wrapped once
+    /// is no command any more.
+    #[test]
+    fn help_is_wrapped_once() {
+        fn check(command: &clap::Command, n_checked: &mut usize) {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let lines: Vec<&str> = help.lines().collect();
+            for (line, next) in lines.iter().zip(lines.iter().skip(1)) {
+                let (is_prose, goes_on) = (!line.starts_with(' '), !next.starts_with(' ') && !next.is_empty());
+                assert!(!(is_prose && !line.is_empty() && goes_on), "{}: {line}\n{next}", command.get_name());
+            }
+            for example in lines.iter().filter(|line| line.starts_with(' ')) {
+                assert!(example.chars().count() <= 100, "{}: {example}", command.get_name());
+            }
+            *n_checked += usize::from(!help.is_empty());
+            command.get_subcommands().for_each(|command| check(command, n_checked));
+        }
+        let mut n_checked = 0;
+        check(&Arguments::command(), &mut n_checked);
+        assert!(n_checked >= 20, "{n_checked}");
     }
 }

@@ -65,11 +65,11 @@ Examples:
   seamripper replay --config new.toml mails.mbox            both settings over the same files
   seamripper replay --config new.toml --examples 20 > changes.json
 
---config is the configuration to try, whole, as `run --config` would have it. The journal is read from its beginning, or from the
-oldest snapshot where it was trimmed (snapshot.kept and snapshot.every_s say how far back that is), whether or not a run is going;
-documents are read from their topics again, and signed anew where the settings ask for it. Nothing is published. It needs the memory
-of two stores, and about 150 bytes for each document that is held. A terminal shows a report; into a pipe goes the JSON of
-schemas/replay.json (--json and --report choose). The exit code is 0 whether or not verdicts differ, 1 if not everything could be
+--config is the configuration to try, whole, as `run --config` would have it. The journal is read from its beginning, or from the \
+oldest snapshot where it was trimmed (snapshot.kept and snapshot.every_s say how far back that is), whether or not a run is going; \
+documents are read from their topics again, and signed anew where the settings ask for it. Nothing is published. It needs the memory \
+of two stores, and about 150 bytes for each document that is held. A terminal shows a report; into a pipe goes the JSON of \
+schemas/replay.json (--json and --report choose). The exit code is 0 whether or not verdicts differ, 1 if not everything could be \
 read or it was interrupted, 2 if the settings cannot be used.";
 
 impl ReplayArguments {

@@ -8,6 +8,7 @@ use crate::command::complaints::Complaints;
 use crate::command::interruption::interrupted;
 use crate::command::output::tell;
 use crate::command::scan_report::Meta;
+use crate::command::words::counted;
 use crate::command::{Common, Ending};
 use crate::config::Settings;
 use crate::corpus::{self, Form, Tally};
@@ -87,8 +88,8 @@ Examples:
   seamripper scan sample.warc.gz --exact -o exact.jsonl                 what the stream is measured against
   seamripper scan crawl.warc.gz --report report.html -o verdicts.jsonl
 
-The objects are described by schemas/verdict.json; the last one of an id holds, since later documents can change what was
-said of earlier ones. The exit code is 1 if a file or a document could not be read, or the scan was interrupted;
+The objects are described by schemas/verdict.json; the last one of an id holds, since later documents can change what was \
+said of earlier ones. The exit code is 1 if a file or a document could not be read, or the scan was interrupted; \
 everything else is still judged.";
 
 /// Runs it.
@@ -344,19 +345,21 @@ impl Counts {
     fn classes(&self) -> String {
         let (n_mirrors, n_templates) =
             (self.n_classes[Class::Mirror as usize], self.n_classes[Class::Template as usize]);
-        format!("{n_mirrors} mirrors, {} quilts, {n_templates} templates", self.quilts.len())
+        let (quilts, templates) = (counted(self.quilts.len(), "quilt"), counted(n_templates, "template"));
+        format!("{}, {quilts}, {templates}", counted(n_mirrors, "mirror"))
     }
 
     fn summarise(&self, tally: &Tally, seconds: f64, filter: Option<&Filter>) {
         let (n, seconds) = (self.n_documents(), seconds.max(1e-6));
         let (size, rate) = (DecimalBytes(self.n_bytes), DecimalBytes((self.n_bytes as f64 / seconds) as u64));
         tell(format_args!(
-            "{n} documents: {}, {} original, {} insufficient, {} rejected; {} revisions",
+            "{}: {}, {} original, {} insufficient, {} rejected; {}",
+            counted(n, "document"),
             self.classes(),
             self.n_original,
             self.n_insufficient,
             self.n_rejected,
-            self.n_revisions,
+            counted(self.n_revisions, "revision"),
         ));
         tell(format_args!("{size} in {seconds:.2} s: {:.0} documents/s, {rate}/s", n as f64 / seconds));
         let n_gone = |filter: &&Filter| {
@@ -365,12 +368,13 @@ impl Counts {
         };
         if let Some((filter, n_gone)) = filter.map(|filter| (filter, n_gone(&filter))).filter(|(_, n)| *n > 0) {
             tell(format_args!(
-                "the store was full: {n_gone} groups gave way to newer ones (store.memory = {})",
+                "the store was full: {} gave way to newer ones (store.memory = {})",
+                counted(n_gone, "group"),
                 filter.store().plan().memory
             ));
         }
         if tally.n_other_files > 0 {
-            tell(format_args!("left out: {} files without text", tally.n_other_files));
+            tell(format_args!("left out: {} without text", counted(tally.n_other_files, "file")));
         }
     }
 }

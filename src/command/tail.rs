@@ -6,12 +6,13 @@
 
 use super::output::{Output, tell};
 use super::report::{plain, print_report, shortened, spelled_out};
+use super::words::{counted, percent, template_kind};
 use super::{Common, Ending};
 use crate::bus::{self, Bus, BusError};
 use crate::config::Problems;
 use crate::pipeline::wanted::{Sort, Wanted};
 use crate::pipeline::watch::{NoWatch, Seen, Start, Watch};
-use crate::verdict::event::{Class, Outcome, QuiltKind, Recrawl, TemplateKind, Verdict};
+use crate::verdict::event::{Class, Outcome, QuiltKind, Recrawl, Verdict};
 use crate::verdict::relation::Direction;
 use anstyle::{AnsiColor, Style};
 use std::io::Write;
@@ -147,12 +148,7 @@ fn line(seen: &Seen) -> String {
 }
 
 fn word(verdict: &Verdict) -> (String, Style) {
-    let name = |class: &Class| match class {
-        Class::Mirror => "mirror",
-        Class::Quilt => "quilt",
-        Class::Template => "template",
-    };
-    let classes: Vec<&str> = verdict.classes.iter().map(name).collect();
+    let classes: Vec<&str> = verdict.classes.iter().map(|class| class.name()).collect();
     let colour = |colour: AnsiColor| colour.on_default();
     match (verdict.outcome, verdict.classes.first()) {
         (Outcome::Rejected, _) => ("rejected".into(), colour(AnsiColor::Red)),
@@ -172,37 +168,31 @@ fn word(verdict: &Verdict) -> (String, Style) {
 /// Whose copy, whose words, whose style, in a few words each.
 fn evidence(verdict: &Verdict) -> Vec<String> {
     let name = |id: &str| shortened(&plain(id), NAME_CHARS_MAX);
-    let percent = |share: f64| format!("{:.0} %", share * 100.0);
     let mut evidence = Vec::new();
     if let Some(mirror) = &verdict.mirror {
+        // A copy may be a little longer or shorter; only what stays its own head is part of another.
+        let is_copy = verdict.group() != verdict.id;
         let how = match mirror.direction {
-            Direction::Equal => "copy of",
+            _ if is_copy => "copy of",
+            Direction::Equal => "shares most with",
             Direction::ThisInThat => "contained in",
             Direction::ThatInThis => "contains",
         };
         let (of, alike) = (name(&mirror.of), percent(mirror.resemblance));
-        evidence.push(format!("{how} {of} ({alike} alike, {} copies on {} domains)", mirror.size, mirror.domains));
+        let group = format!("{} on {}", counted(mirror.size, "document"), counted(mirror.domains, "domain"));
+        evidence.push(format!("{how} {of} ({alike} alike, {group})"));
     }
     if let Some(quilt) = &verdict.quilt {
         let sources: Vec<String> = quilt.sources.iter().take(2).map(|source| name(&source.of)).collect();
         let more = if quilt.sources.len() > 2 { ", …" } else { "" };
         let kind = if quilt.kind == QuiltKind::Aggregator { ", which it links to" } else { "" };
-        let (n, share) = (quilt.sources.len(), percent(quilt.patch_fraction));
-        evidence.push(format!("{share} from {n} sources{kind}: {}{more}", sources.join(", ")));
+        let (from, share) = (counted(quilt.sources.len(), "source"), percent(quilt.patch_fraction));
+        evidence.push(format!("{share} from {from}{kind}: {}{more}", sources.join(", ")));
     }
     if let Some(template) = &verdict.template {
-        let kind = match template.kind {
-            TemplateKind::Template => "template",
-            TemplateKind::LinkFarm => "link farm",
-            TemplateKind::Mirror => "mirrored site",
-            TemplateKind::CopyPaste => "copy and paste",
-        };
-        evidence.push(format!(
-            "{kind} of {} pages on {} domains ({})",
-            template.size,
-            template.domains,
-            name(&template.cluster)
-        ));
+        let (kind, cluster) = (template_kind(template.kind), name(&template.cluster));
+        let size = format!("{} on {}", counted(template.size, "document"), counted(template.domains, "domain"));
+        evidence.push(format!("{kind} of {size} ({cluster})"));
     }
     evidence.extend(verdict.reason.as_deref().map(plain));
     match verdict.recrawl {
@@ -224,6 +214,7 @@ fn evidence(verdict: &Verdict) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::bus::{Partition, Record};
+    use crate::verdict::event::Signal;
 
     fn shown(json: &str) -> String {
         let partition = Partition::new("verdicts", 0);
@@ -240,9 +231,9 @@ mod tests {
             std::fs::read_to_string(path).unwrap()
         };
         for (name, words) in [
-            ("mirror", &["mirror", "copy of", "% alike", "copies on"][..]),
+            ("mirror", &["mirror", "copy of", "% alike", " documents on 9 domains"][..]),
             ("quilt", &["quilt", "sources", "% from"]),
-            ("template", &["template", "pages on"]),
+            ("template", &["template", "documents on"]),
             ("original", &["original"]),
             ("rejected", &["rejected", "envelope"]),
         ] {
@@ -250,6 +241,22 @@ mod tests {
             assert!(line.starts_with("1970-01-01T00:00:01.000Z  "), "{line}");
             assert!(line.ends_with('\n') && line.matches('\n').count() == 1, "{line:?}");
             words.iter().for_each(|word| assert!(line.contains(word), "{word} in {line}"));
+        }
+    }
+
+    #[test]
+    fn a_copy_is_one_whichever_is_longer() {
+        let path = format!("{}/schemas/examples/verdict-mirror.json", env!("CARGO_MANIFEST_DIR"));
+        let mut verdict: Verdict = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        for (signals, direction, how) in [
+            (vec![Signal::Minhash], Direction::ThisInThat, "copy of"),
+            (vec![Signal::Sentences], Direction::ThisInThat, "contained in"),
+            (vec![Signal::Sentences], Direction::ThatInThis, "contains"),
+        ] {
+            let mirror = verdict.mirror.as_mut().unwrap();
+            (mirror.signals, mirror.direction) = (signals, direction);
+            let line = shown(&serde_json::to_string(&verdict).unwrap());
+            assert!(line.contains(&format!("  {how} {}", verdict.mirror.as_ref().unwrap().of)), "{how}: {line}");
         }
     }
 

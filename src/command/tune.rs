@@ -4,7 +4,9 @@ mod curve;
 
 use super::report::{Form, n_columns, print_json, print_report};
 use super::{Arguments, Common, Ending};
-use crate::config::Settings;
+use crate::config::{COPIES_MAX, Settings};
+use crate::signature::minhash::SLOTS;
+use crate::signature::style;
 use crate::signature::tuning::{Banding, BandingDemand, Copies, CopiesDemand, Impossible, Probing, Solved};
 use clap::CommandFactory;
 use clap::error::ErrorKind;
@@ -62,12 +64,11 @@ Examples:
   seamripper -c tuned.toml sign page.html
 
 P(hit) = 1 - (1 - resemblance^rows_per_band)^bands. More bands find more, more rows per band find less.
+
 Exit code 1 says that a demand cannot be met; the report then names the best that can be had.";
 
 /// Style bins of a fingerprint.
-const BINS: u32 = 128;
-/// The terms of a lexicon keep their membership in all copies in one 64-bit word.
-const COPIES_MAX: u32 = 63;
+const BINS: u32 = style::BINS as u32;
 /// How many alternatives are worth reading.
 const ALTERNATIVES_MAX: usize = 4;
 
@@ -184,7 +185,7 @@ impl Answers {
             keep_min: arguments.keep,
             unlike_words: arguments.unlike_words,
             false_match_max: arguments.false_match,
-            copies_max: COPIES_MAX,
+            copies_max: COPIES_MAX as u32,
         };
         let bands_answer = |banding: Banding| BandsAnswer {
             banding,
@@ -204,11 +205,13 @@ impl Answers {
             let probing = Probing::fewest(BINS, matching, arguments.miss);
             ProbingAnswer { probing, miss: probing.miss(matching) }
         };
-        let copies = imatch.solve();
+        let (banding, copies) = (bands.solve(), imatch.solve());
+        let chosen =
+            (banding.as_ref().ok().map(|solved| solved.chosen), copies.as_ref().ok().map(|solved| solved.chosen));
         Self {
             demand: Demand { bands, imatch },
-            settings: copies.as_ref().map_or_else(|_| String::new(), |solved| settings_toml(solved.chosen)),
-            bands: Answer::of(bands.solve(), bands_answer, |banding| {
+            settings: settings_toml(chosen.0, chosen.1),
+            bands: Answer::of(banding, bands_answer, |banding| {
                 (0..=100).map(|at| f64::from(at) / 100.0).map(|at| (at, banding.hit(at))).collect()
             }),
             style: StyleAnswer {
@@ -226,9 +229,18 @@ impl Answers {
     }
 }
 
-/// The settings to change. Bands and probes are keys of the store's, which come with it.
-fn settings_toml(copies: Copies) -> String {
-    format!("[imatch]\ncopies = {}\ndrop_share = {}\n", copies.copies, copies.drop_share)
+/// The settings to change. Bands that need more slots than a signature has are none.
+fn settings_toml(banding: Option<Banding>, copies: Option<Copies>) -> String {
+    let mut toml = String::new();
+    if let Some(banding) = banding.filter(|banding| banding.n_slots() as usize <= SLOTS) {
+        let Banding { bands, rows_per_band } = banding;
+        toml += &format!("[mirror]\n# Pages, by their shingles.\npage_bands = {bands}\npage_rows = {rows_per_band}\n");
+        toml += &format!("# Mails, by their distinct words.\nbands = {bands}\nrows = {rows_per_band}\n");
+    }
+    if let Some(Copies { copies, drop_share }) = copies {
+        toml += &format!("[imatch]\ncopies = {copies}\ndrop_share = {drop_share}\n");
+    }
+    toml
 }
 
 /// Runs it.
@@ -277,7 +289,7 @@ fn report(answers: &Answers, n_columns: usize, ascii: bool) -> String {
         }
         Answer::Solved { chosen, alternatives, .. } => {
             let BandsAnswer { banding, midpoint, .. } = chosen;
-            say(&format!("  bands = {}, rows_per_band = {}", banding.bands, banding.rows_per_band));
+            say(&format!("  bands = {}, rows = {}", banding.bands, banding.rows_per_band));
             say(&format!("  {}", bands_line(chosen, resemblance, unlike)));
             say(&format!("  uses {} slots; the curve is steepest near {midpoint:.2}", chosen.n_slots));
             say("");
@@ -322,7 +334,7 @@ fn report(answers: &Answers, n_columns: usize, ascii: bool) -> String {
     }
     if !answers.settings.is_empty() {
         say("");
-        say(&format!("{bold}Settings{plain} (a file for -c; bands and probes are not set by keys yet)"));
+        say(&format!("{bold}Settings{plain} (a file for -c)"));
         answers.settings.lines().for_each(|line| say(&format!("  {line}")));
     }
     report
@@ -382,18 +394,25 @@ mod tests {
 
     #[test]
     fn the_suggested_settings_are_settings() {
-        let toml = answers(&["--changed-words", "2", "--keep", "0.6"]).settings;
+        let toml = answers(&["--changed-words", "2", "--keep", "0.6", "--resemblance", "0.7"]).settings;
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), &toml).unwrap();
         let settings = Settings::load(Some(file.path()), &[]).unwrap();
         let copies = Copies { copies: settings.imatch.copies as u32, drop_share: settings.imatch.drop_share };
         assert!(copies.keep(2) >= 0.6, "{toml}");
+        let mirror = settings.mirror;
+        for (bands, rows) in [(mirror.bands, mirror.rows), (mirror.page_bands, mirror.page_rows)] {
+            let banding = Banding { bands: bands.get() as u32, rows_per_band: rows.get() as u32 };
+            assert!(banding.miss(0.7) <= 0.001, "{toml}");
+        }
+        let wide = answers(&["--slots", "512", "--false-hit", "0.001"]).settings;
+        assert!(wide.contains("[imatch]") && !wide.contains("[mirror]"), "signatures have no 512 slots: {wide}");
     }
 
     #[test]
     fn a_report_names_the_choice_and_keeps_to_the_width() {
         let report = report(&answers(&[]), 72, true);
-        assert!(report.contains("bands = 18, rows_per_band = 5"), "{report}");
+        assert!(report.contains("bands = 18, rows = 5") && report.contains("  page_bands = 18\n"), "{report}");
         assert!(report.contains("20 probes where 35 bins must agree"), "{report}");
         assert!(report.contains("8 copies that each drop 0.38"), "{report}");
         assert!(report.contains("copies = 8\n"), "{report}");

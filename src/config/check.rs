@@ -1,6 +1,6 @@
 //! Rules that types cannot say: ranges, and contradictions between keys. All are collected, each with its values.
 
-use super::{Band, Settings};
+use super::{Band, COPIES_MAX, Settings, THREADS_MAX};
 
 /// Offsets into a document are 32-bit; a quarter of that leaves room for what decoding and joining add.
 const BYTES_CEILING: usize = 1 << 30;
@@ -20,8 +20,6 @@ const PROTOTYPES_CEILING: usize = 4;
 const OWNERS_CEILING: usize = 5;
 /// A cluster that two were merged into has room for the leaders of both.
 const LEADERS_CEILING: usize = 8;
-/// The terms of a lexicon keep their membership in all copies in one 64-bit word, the original included.
-const COPIES_CEILING: usize = 63;
 /// More bytes on their way to a bus than fit into memory help nobody.
 const WAITING_CEILING: usize = 1 << 40;
 /// Places in the queues of checks are made at the start.
@@ -34,8 +32,6 @@ const HEIRS_CEILING: usize = 1_000_000;
 const PARTITIONS_MAX: i32 = 10_000;
 /// Rows of excerpts are whole lines, and their lengths have 16 bits; more than a screen is no beginning.
 const EXCERPT_CEILING: usize = 4096;
-/// More threads than this help nobody, and the memory for them may not be there.
-const THREADS_CEILING: usize = 1024;
 /// Postfix waits five minutes for what a milter says of a whole mail (`milter_content_timeout`).
 const PATIENCE_CEILING_MS: u64 = 240_000;
 
@@ -91,10 +87,7 @@ pub(super) fn problems(settings: &Settings) -> Vec<String> {
         imatch.terms_min.get() < text.terms_min,
         format!("imatch.terms_min ({}) must not be below text.terms_min ({})", imatch.terms_min, text.terms_min),
     );
-    refuse(
-        imatch.copies > COPIES_CEILING,
-        format!("imatch.copies ({}) must be at most {COPIES_CEILING}", imatch.copies),
-    );
+    refuse(imatch.copies > COPIES_MAX, format!("imatch.copies ({}) must be at most {COPIES_MAX}", imatch.copies));
     for (key, value) in [
         ("content.node_share", content.node_share),
         ("content.link_share", content.link_share),
@@ -258,10 +251,7 @@ fn run_problems(settings: &Settings, problems: &mut Vec<String>) {
     for (key, value) in [("check.queue_max", check.queue_max.get()), ("check.waiters_max", check.waiters_max.get())] {
         refuse(value > CHECKS_CEILING, format!("{key} ({value}) must be at most {CHECKS_CEILING}"));
     }
-    refuse(
-        check.threads > THREADS_CEILING,
-        format!("check.threads ({}) must be at most {THREADS_CEILING}", check.threads),
-    );
+    refuse(check.threads > THREADS_MAX, format!("check.threads ({}) must be at most {THREADS_MAX}", check.threads));
     for (key, value) in
         [("kafka.fetch_bytes_max", kafka.fetch_bytes_max), ("kafka.send_bytes_max", kafka.send_bytes_max)]
     {
@@ -303,8 +293,8 @@ fn run_problems(settings: &Settings, problems: &mut Vec<String>) {
         refuse(value < 1, format!("{key} ({value}) must be at least 1"));
     }
     refuse(
-        settings.batch.threads > THREADS_CEILING,
-        format!("batch.threads ({}) must be at most {THREADS_CEILING}", settings.batch.threads),
+        settings.batch.threads > THREADS_MAX,
+        format!("batch.threads ({}) must be at most {THREADS_MAX}", settings.batch.threads),
     );
     refuse(
         topics.partitions > PARTITIONS_MAX,
@@ -369,6 +359,7 @@ fn store_problems(settings: &Settings, problems: &mut Vec<String>) {
         ("mirror.cosine_min", mirror.cosine_min),
         ("mirror.core_cosine_min", mirror.core_cosine_min),
         ("mirror.resemblance_min", mirror.resemblance_min),
+        ("mirror.resemblance_min_unspaced", mirror.resemblance_min_unspaced),
         ("mirror.prototype_below", mirror.prototype_below),
         ("mirror.head_min", mirror.head_min),
         ("quilt.fraction_min", quilt.fraction_min),
@@ -404,13 +395,15 @@ fn store_problems(settings: &Settings, problems: &mut Vec<String>) {
     }
     refuse(store.share_max == 0.0, "store.share_max (0) must be above 0: nobody could store anything".into());
     refuse(template.size_min < 2, format!("template.size_min ({}) must be at least 2", template.size_min));
-    refuse(
-        mirror.bands.saturating_mul(mirror.rows).get() > SLOTS,
-        format!(
-            "mirror.bands ({}) times mirror.rows ({}) must be at most {SLOTS}, the slots of a minhash",
-            mirror.bands, mirror.rows
-        ),
-    );
+    for (bands_key, bands, rows_key, rows) in [
+        ("mirror.bands", mirror.bands, "mirror.rows", mirror.rows),
+        ("mirror.page_bands", mirror.page_bands, "mirror.page_rows", mirror.page_rows),
+    ] {
+        refuse(
+            bands.saturating_mul(rows).get() > SLOTS,
+            format!("{bands_key} ({bands}) times {rows_key} ({rows}) must be at most {SLOTS}, the slots of a minhash"),
+        );
+    }
     refuse(
         template.bins_alone_min > BINS,
         format!("template.bins_alone_min ({}) must be at most {BINS}, the bins of a style", template.bins_alone_min),
@@ -461,7 +454,7 @@ mod tests {
     #[test]
     fn each_problem_is_named_with_its_values() {
         type Change = fn(&mut Settings);
-        let table: [(Change, &str); 23] = [
+        let table: [(Change, &str); 25] = [
             (|s| s.store.memory = 1000, "store.memory (1000) must be at least 1048576"),
             (
                 |s| s.store.memory = 4 << 20,
@@ -478,6 +471,11 @@ mod tests {
                 |s| s.mirror.bands = 33.try_into().unwrap(),
                 "mirror.bands (33) times mirror.rows (4) must be at most 128",
             ),
+            (
+                |s| s.mirror.page_rows = 7.try_into().unwrap(),
+                "mirror.page_bands (20) times mirror.page_rows (7) must be at most 128",
+            ),
+            (|s| s.mirror.resemblance_min_unspaced = 2.0, "mirror.resemblance_min_unspaced (2) must lie in 0 to 1"),
             (|s| s.mirror.cosine_min = 0.4, "mirror.core_cosine_min (0.5) must not be above mirror.cosine_min (0.4)"),
             (
                 |s| s.template.bins_alone_min = 10,

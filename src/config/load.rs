@@ -1,6 +1,7 @@
 //! Defaults, then a file, then the environment; what does not fit is refused by name, all of it at once.
 
 use super::{Action, DEFAULT, Problems, Secret, Settings, check};
+use crate::spelling::distance;
 use config::{Config, ConfigError, FileFormat};
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -144,7 +145,9 @@ fn from_variable(text: &str, default: Option<&Value>) -> Value {
 }
 
 fn unknown(change: &Change, known: &[(String, Value)]) -> String {
-    let nearest = known.iter().map(|(key, _)| (distance(key, &change.key), key)).min();
+    let letters = |key: &str| key.chars().collect::<Vec<_>>();
+    let wanted = letters(&change.key);
+    let nearest = known.iter().map(|(key, _)| (distance(&letters(key), &wanted), key)).min();
     let hint = match nearest {
         Some((distance, key)) if distance <= change.key.len().div_ceil(3) => format!(", did you mean {key}?"),
         _ => " (`seamripper config show` lists them)".to_owned(),
@@ -159,21 +162,6 @@ fn shown(change: &Change) -> String {
     } else {
         change.value.to_string()
     }
-}
-
-/// How many letters have to be changed to make `b` out of `a`.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// The defaults with `changes`.

@@ -25,6 +25,11 @@ use std::sync::Arc;
 /// The manual: every key with its default and its reason.
 pub const DEFAULT: &str = include_str!("default.toml");
 
+/// More threads than this help nobody, and the memory for them may not be there.
+pub const THREADS_MAX: usize = 1024;
+/// The terms of a lexicon keep their membership in all copies in one 64-bit word, the original included.
+pub const COPIES_MAX: usize = 63;
+
 /// All settings, checked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -140,9 +140,9 @@ impl Asked {
             group_size: group.as_ref().map_or(0, |group| group.size),
             group_domains: group.as_ref().map_or(0, |group| group.domains),
         });
-        let (shared, text_is_gone) = match &source {
+        let (shared, measure) = match &source {
             Some(source) => shared::of((&id, source), named, &mut archive, bounds, settings),
-            None => (Vec::new(), true),
+            None => (Vec::new(), None),
         };
         let verdict = verdict.map(Arc::unwrap_or_clone);
         Ok(Explanation {
@@ -151,10 +151,10 @@ impl Asked {
             recomputed: false,
             record,
             n_events: verdict.as_ref().map_or(0, |verdict| verdict.revision as usize + 1),
-            scores: verdict.as_ref().map(|verdict| scores::of(verdict, settings)).unwrap_or_default(),
+            scores: verdict.as_ref().map(|verdict| scores::of(verdict, measure, settings)).unwrap_or_default(),
             cluster,
             shared,
-            text_is_gone,
+            text_is_gone: measure.is_none(),
             verdict,
         })
     }

@@ -8,11 +8,11 @@
 //! - One verdict per record, in order, whatever the number of threads. (`tests/promises/quality/exact.rs`)
 //! - A source needs as much text as in the stream. (`a_source_needs_as_much_of_all_grams`)
 
-use super::scan::{Arriver, Signed, Told};
+use super::scan::{Arriver, Signed, Told, listed};
 use super::sign::in_order;
 use super::{filter::Event, lexicon};
 use crate::config::{Problems, Settings};
-use crate::corpus::{self, Entry, Tally};
+use crate::corpus::{self, Tally};
 use crate::document::Record;
 use crate::signature::imatch::Lexicons;
 use crate::store::{Arrival, Store};
@@ -120,21 +120,13 @@ pub fn judge_exact_on(
 ) -> Result<Vec<Verdict>, Problems> {
     let lexicons = lexicon::load(settings)?;
     let mut verdicts = Vec::with_capacity(records.len());
-    let read = move |with: corpus::With<'_>| {
-        for (number, record) in records.into_iter().enumerate() {
-            if with(Ok(Entry { place: format!("records#{}", number + 1), record })).is_break() {
-                break;
-            }
-        }
-        Tally::default()
-    };
     let tell = |told| {
         if let Told::Event(Event::Verdict(verdict)) = told {
             verdicts.push(*verdict);
         }
         Ok(())
     };
-    scan_exact(read, settings, &lexicons, Labels::new(0), n_threads, tell, |_| ())
+    scan_exact(listed(records), settings, &lexicons, Labels::new(0), n_threads, tell, |_| ())
         .expect("nothing is written that could fail");
     Ok(verdicts)
 }

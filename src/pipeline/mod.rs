@@ -1,4 +1,11 @@
-//! The steps put together: [`Steps`] takes one record through all of them, [`sign`] does so with many on several threads.
+//! The steps put together.
+//!
+//! [`Steps`] takes one record from bytes to signatures, [`sign`] does so with many on several threads. [`filter`] is match and judge over
+//! one stream; [`scan`] runs it over files, [`exact`] gives the exhaustive answer, and [`run`] makes a service of it on a bus.
+//!
+//! Around a run: [`dispatch`] makes records of documents, [`checks`] are questions about single ones, [`directory`] holds what was said of
+//! late, [`register`] what people say, and [`watch`] shows verdicts as they come. [`explanation`] says why, [`rehearsal`] what other settings
+//! would have said.
 
 pub mod checks;
 pub mod directory;

@@ -196,6 +196,18 @@ fn fold(
     told
 }
 
+/// What reads `records` as if they stood in a file.
+pub(super) fn listed(records: Vec<Record>) -> impl FnOnce(corpus::With<'_>) -> Tally + Send {
+    move |with| {
+        for (number, record) in records.into_iter().enumerate() {
+            if with(Ok(Entry { place: format!("records#{}", number + 1), record })).is_break() {
+                break;
+            }
+        }
+        Tally::default()
+    }
+}
+
 /// Judges records in their order and returns all verdicts, revisions included, and all cluster events: the whole of `scan`,
 /// in memory.
 pub fn judge(
@@ -208,14 +220,7 @@ pub fn judge(
     let mut filter = Filter::new(settings, Labels::new(0), key_id);
     let (mut verdicts, mut clusters) = (Vec::with_capacity(records.len()), Vec::new());
     let n_threads = NonZeroUsize::new(n_threads).unwrap_or(NonZeroUsize::MIN);
-    let read = move |with: corpus::With<'_>| {
-        for (number, record) in records.into_iter().enumerate() {
-            if with(Ok(Entry { place: format!("records#{}", number + 1), record })).is_break() {
-                break;
-            }
-        }
-        Tally::default()
-    };
+    let read = listed(records);
     let mut take = |event: Event| match event {
         Event::Verdict(verdict) => verdicts.push(*verdict),
         Event::Cluster(cluster) => clusters.push(*cluster),

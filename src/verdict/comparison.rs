@@ -1,7 +1,7 @@
 //! Every similarity of two documents, estimated from their signatures and computed exactly beside it.
 //!
-//! The estimates are what a store would see; the exact figures say how far to trust them. The first document is *this*
-//! and the second *that*.
+//! The estimates are what a store would see; the exact figures say how far to trust them. What they come to is not decided
+//! here: that is the filter's. The first document is *this* and the second *that*.
 //!
 //! # Invariants
 //! - A document and itself agree in everything that it has. (`a_document_is_its_own_mirror`)
@@ -96,33 +96,6 @@ pub struct Comparison {
     /// The passages themselves.
     #[serde(skip)]
     pub shared: Shared,
-    /// What the figures are held against.
-    #[serde(skip)]
-    pub thresholds: Thresholds,
-}
-
-/// The settings that decide what figures come to.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Thresholds {
-    /// From this cosine on two texts count as near copies (`mirror.cosine_min`) ...
-    pub cosine_min: f64,
-    /// ... if their cores have this one (`mirror.core_cosine_min`).
-    pub core_cosine_min: f64,
-    /// Pages are of one template from this similarity of frames on (`template.frame_min`) ...
-    pub frame_min: f64,
-    /// ... or, without frames, from so many bins inside tags on (`template.bins_min`).
-    pub bins_min: usize,
-}
-
-impl Thresholds {
-    fn of(Settings { mirror, template, .. }: &Settings) -> Self {
-        Self {
-            cosine_min: mirror.cosine_min,
-            core_cosine_min: mirror.core_cosine_min,
-            frame_min: template.frame_min,
-            bins_min: template.bins_min as usize,
-        }
-    }
 }
 
 /// Which documents have too little text.
@@ -132,13 +105,6 @@ pub struct Insufficient {
     pub this: bool,
     /// The second.
     pub that: bool,
-}
-
-impl Insufficient {
-    /// Whether at least one has.
-    pub fn any(self) -> bool {
-        self.this || self.that
-    }
 }
 
 /// The views of two texts.
@@ -286,23 +252,6 @@ impl Comparison {
             this_in_that: share(shared.this_covered, this.text),
             that_in_this: share(shared.that_covered, that.text),
             shared,
-            thresholds: Thresholds::of(settings),
-        }
-    }
-
-    /// Whether the texts are near copies, by their words or by their sentences.
-    pub fn is_near_copy(&self) -> bool {
-        let Thresholds { cosine_min, core_cosine_min, .. } = self.thresholds;
-        let by_words = !self.views.matching(cosine_min).is_empty() && self.views.core.cosine.0 >= core_cosine_min;
-        !self.insufficient.any() && (by_words || self.class == Some(Class::Identical))
-    }
-
-    /// Whether the pages are of one template.
-    pub fn is_same_template(&self) -> bool {
-        match (&self.frame, &self.style.tag_noise) {
-            (Some(frame), _) if frame.similarity.0 >= self.thresholds.frame_min => frame.stylesheets_agree,
-            (None, Some(noise)) => noise.bins_matching.is_some_and(|bins| bins >= self.thresholds.bins_min),
-            _ => false,
         }
     }
 }
@@ -467,7 +416,7 @@ mod tests {
         let mut mill = document(MILL);
         mill.identity.url = Some("https://mill.example/tide.html".to_owned());
         let itself = compared(&mill, &mill);
-        assert!(itself.is_near_copy() && !itself.insufficient.any());
+        assert_eq!(itself.insufficient, Insufficient::default());
         assert!(itself.views.shown.same_digest && itself.views.core.same_digest && itself.views.full.same_digest);
         assert_eq!(itself.views.matching(0.8), ["shown", "core", "full"]);
         assert_eq!((itself.terms.exact.get(), itself.terms.estimated.unwrap().get()), (1.0, 1.0));
@@ -482,7 +431,6 @@ mod tests {
         for text in ["", "Thank you!", "\n"] {
             let nothing = compared(&document(text), &document(text));
             assert!(nothing.insufficient.this && nothing.insufficient.that, "{text:?}");
-            assert!(!nothing.is_near_copy() && !nothing.is_same_template(), "{text:?}");
             assert!(!nothing.views.shown.same_digest && nothing.relation.is_none(), "{text:?}");
             assert_eq!((nothing.terms.estimated, nothing.imatch, nothing.frame), (None, None, None));
         }
@@ -495,7 +443,6 @@ mod tests {
         let part = compared(&document(MILL), &short);
         assert_eq!((part.that_in_this, part.class), (1.0, Some(Class::Contained)));
         assert_eq!(part.sentences.direction, crate::verdict::relation::Direction::ThatInThis);
-        assert!(!part.is_near_copy());
     }
 
     #[test]
@@ -517,7 +464,7 @@ mod tests {
             prop_assert_eq!((&there.views, there.terms, there.shingles, there.imatch), (&back.views, back.terms, back.shingles, back.imatch));
             prop_assert_eq!((there.this_in_that, there.that_in_this), (back.that_in_this, back.this_in_that));
             prop_assert_eq!((there.sentences.overlap, there.relation, there.class), (back.sentences.overlap, back.relation, back.class));
-            prop_assert_eq!((there.is_near_copy(), there.style, there.frame), (back.is_near_copy(), back.style, back.frame));
+            prop_assert_eq!((there.style, there.frame), (back.style, back.frame));
         }
     }
 }

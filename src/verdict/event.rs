@@ -60,7 +60,7 @@ pub struct Verdict {
     pub recrawl: Option<Recrawl>,
     /// What it is; empty for an original.
     pub classes: Vec<Class>,
-    /// The style cluster, from the second page on.
+    /// The style cluster, from its second document on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<String>,
     /// Whose copy it is.
@@ -151,6 +151,17 @@ pub enum Class {
     Quilt,
     /// Made by the same generator as others.
     Template,
+}
+
+impl Class {
+    /// The name in verdicts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mirror => "mirror",
+            Self::Quilt => "quilt",
+            Self::Template => "template",
+        }
+    }
 }
 
 /// Whose copy a document is.

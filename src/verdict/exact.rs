@@ -6,6 +6,7 @@
 //! # Invariants
 //! - Nothing is sampled or cut off, whatever the settings bound in a stream. (`tests/promises/quality/exact.rs`)
 //! - A judged quilt is no source, unless the settings say so. (`a_plundered_original_is_no_quilt`)
+//! - A copy is a quilt only if the first of its group is. (`a_copy_is_a_quilt_if_its_head_is`)
 
 use super::cover::{Bits, Cloth, Cover};
 use super::event::Verdict;
@@ -32,6 +33,7 @@ struct Case {
     /// What was decided last: the cover, and the numbers in `known` of the sources it names.
     cover: Cover,
     named: Vec<usize>,
+    is_quilt: bool,
 }
 
 impl Judge {
@@ -71,7 +73,7 @@ impl Judge {
             };
             let said = self.said(arrival, settled, &found, store, &links_here);
             let named: Vec<&KnownSource> = case.named.iter().map(|&number| &case.known[number]).collect();
-            let quilt = case.cover.is_quilt(&self.quilt).then(|| self.quilt_of(&case.cover, &named, store));
+            let quilt = case.is_quilt.then(|| self.quilt_of(&case.cover, &named, store));
             with(self.verdict(arrival, settled, said, quilt));
         }
     }
@@ -119,7 +121,8 @@ impl Judge {
         // The largest first, the older of equals.
         known.sort_by_key(|source| Reverse(source.bits.count()));
         let kin = kinship::kin(&held.sentences, &signatures.sentences);
-        Case { cloth, known, kin, n_common, n_known: held.n_known, cover: Cover::default(), named: Vec::new() }
+        let (n_known, cover, named) = (held.n_known, Cover::default(), Vec::new());
+        Case { cloth, known, kin, n_common, n_known, cover, named, is_quilt: false }
     }
 
     fn sweep(&self, cases: &mut [Case], settled: &[Settled]) {
@@ -134,10 +137,13 @@ impl Judge {
                     (0..case.known.len()).filter(|&number| is_source(&case.known[number])).collect();
                 case.cover = case.cloth.cover(eligible.iter().map(|&number| &case.known[number].bits));
                 case.named = case.cover.sources.iter().map(|source| eligible[source.number]).collect();
-                let is_quilt = case.cover.is_quilt(&self.quilt);
+                // Heads come before their copies.
+                let head = settled.joined.as_ref().and(settled.head);
+                let head_is_quilt = head.is_none_or(|head| quilts.get(&head).copied().unwrap_or(false));
+                case.is_quilt = case.cover.is_quilt(&self.quilt) && head_is_quilt;
                 if let Some(own) = settled.head.filter(|_| settled.learns) {
-                    let was_quilt = quilts.insert(own, is_quilt).unwrap_or(false);
-                    is_at_rest &= was_quilt == is_quilt;
+                    let was_quilt = quilts.insert(own, case.is_quilt).unwrap_or(false);
+                    is_at_rest &= was_quilt == case.is_quilt;
                 }
             }
             if is_at_rest {

@@ -1,38 +1,35 @@
 //! Judge: hits become verdicts.
 //!
-//! Scores are computed for each document by itself, on several threads; decisions are made one after the other, since which
+//! [Scores](super::scores) are computed for each document by itself, on several threads; decisions are made one after the other, since which
 //! earlier documents are quilts counts. A later document may change what was said of an earlier one: such records wait
 //! in a queue, a few are decided anew after each document, and what has changed is published as a revision.
 //!
 //! # Invariants
 //! - Verdicts are the same for any number of threads and any cut into batches. (`tests/promises/fold.rs`)
 //! - A judged quilt is no source, unless the settings say so. (`a_plundered_original_is_no_quilt`)
+//! - A copy is a quilt only if the first of its group is. (`a_copy_is_a_quilt_if_its_head_is`)
 //! - The last event of a document holds, and says all. (`revisions_repeat_what_was_said`)
 
-use super::cover::{BITS_MAX, Bits, Cloth, Cover};
+use super::cover::Cover;
 use super::event::{Class, Features, Outcome, Quilt, SCHEMA, Template, Verdict};
 use super::heirs::Heirs;
-use super::kinship::{self, Kin};
+use super::kinship::Kin;
 use super::label::{Label, Record, Target};
 use super::labels::{Bearings, Full, Labels};
 use super::lineage::Lineage;
 use super::mirror::Kindred;
-use super::quilt::{Shared, cover, quilt_features};
+use super::quilt::{cover, quilt_features};
+use super::scores::Scores;
 use super::standings::{KnownSource, LINKS_MAX, Said, Standing, Standings, TurnedAway};
 use crate::config::{MirrorSettings, QuiltSettings, RevisionSettings, Settings};
 use crate::document::Kind;
 use crate::signature::Outcome as Signed;
 use crate::signature::keyed::Keys;
-use crate::store::{
-    Arrival, Damaged, GramHit, Hits, Merge, Probed, Ref, Settled, Store, Table, cluster_name, cluster_number,
-};
-use std::thread;
+use crate::store::{Arrival, Damaged, Hits, Merge, Probed, Ref, Settled, Store, Table, cluster_name, cluster_number};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Grams of a document that are weighed.
 pub const GRAMS_MAX: usize = 8192;
-/// Sources that are looked at, those with the most grams first.
-const SOURCES_MAX: usize = 64;
 
 /// Judges documents.
 pub struct Judge {
@@ -45,16 +42,6 @@ pub struct Judge {
     pub(super) labels: Labels,
     pub(super) heirs: Heirs,
     pub(super) lineage: Lineage,
-}
-
-/// What can be said of a document without the decisions on others.
-struct Scores {
-    cloth: Cloth,
-    sources: Vec<Shared>,
-    kin: Vec<Kin>,
-    core_chars: u64,
-    /// Grams in common with each head, ascending.
-    n_common: Vec<(Ref, u32)>,
 }
 
 /// What is to be said of a document, and remembered of it if it is a head.
@@ -190,68 +177,6 @@ impl Judge {
         }
     }
 
-    fn scores(
-        &self,
-        batch: &[Arrival],
-        settled: &[Settled],
-        hits: &[Hits],
-        store: &Store,
-        n_threads: usize,
-    ) -> Vec<Scores> {
-        // A thread is worth its while for a few dozen documents.
-        const PER_THREAD_MIN: usize = 32;
-        let n_threads = n_threads.clamp(1, batch.len().div_ceil(PER_THREAD_MIN).max(1));
-        let score = |number: usize| self.score(&batch[number], &settled[number], &hits[number], store);
-        if n_threads == 1 {
-            return (0..batch.len()).map(score).collect();
-        }
-        let per_thread = batch.len().div_ceil(n_threads);
-        thread::scope(|scope| {
-            let threads: Vec<_> = (0..batch.len())
-                .step_by(per_thread)
-                .map(|first| {
-                    let score = &score;
-                    scope.spawn(move || (first..batch.len().min(first + per_thread)).map(score).collect::<Vec<_>>())
-                })
-                .collect();
-            let join = |thread: thread::ScopedJoinHandle<'_, Vec<Scores>>| {
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            threads.into_iter().flat_map(join).collect()
-        })
-    }
-
-    fn score(&self, arrival: &Arrival, settled: &Settled, hits: &Hits, store: &Store) -> Scores {
-        let signatures = &arrival.signatures;
-        let places = &arrival.places[..arrival.places.len().min(store.plan().n_places())];
-        let cloth = Cloth::new(places, signatures.n_core_words, arrival.unspaced, BITS_MAX, &self.quilt);
-        let mut by_source: Vec<GramHit> =
-            hits.grams.iter().filter(|hit| Some(hit.of) != settled.head).copied().collect();
-        by_source.sort_unstable_by_key(|hit| (hit.of, hit.mine));
-        let (mut sources, mut n_common): (Vec<Shared>, Vec<(Ref, u32)>) = (Vec::new(), Vec::new());
-        for shared in by_source.chunk_by(|a, b| a.of == b.of) {
-            let of = shared[0].of;
-            n_common.push((of, shared.len() as u32));
-            let Some(server) = store.server(of) else { continue };
-            if self.quilt.foreign && server.is(settled.server) {
-                continue;
-            }
-            let mut bits = Bits::new();
-            shared.iter().for_each(|hit| bits.set(cloth.bit(hit.mine.into())));
-            sources.push(Shared { of, bits, theirs: shared.iter().map(|hit| hit.theirs).collect(), server });
-        }
-        // The older of equals: a slot is used again, so that its number says nothing.
-        sources.sort_by_cached_key(|source| (std::cmp::Reverse(source.theirs.len()), store.born(source.of)));
-        sources.truncate(SOURCES_MAX);
-        Scores {
-            cloth,
-            sources,
-            kin: kinship::kin(&hits.sentences, &signatures.sentences),
-            core_chars: kinship::core_chars(&signatures.sentences),
-            n_common,
-        }
-    }
-
     /// What [`Judge::judge`] would say of a document if it came next. Nothing is remembered of it.
     pub fn probe(&self, arrival: &Arrival, probed: &Probed, store: &Store) -> Verdict {
         let Probed { settled, hits, merged, .. } = probed;
@@ -304,7 +229,9 @@ impl Judge {
             let takers = self.takers(own, sources, &named, store, is_source);
             (cover, named) = self::cover(cloth, &known, |of| is_source(of) && !takers.contains(&of));
         }
-        let is_quilt = cover.is_quilt(&self.quilt);
+        // A copy has of others what the first of its group has of them, and a little more by chance.
+        let head = settled.joined.as_ref().and(settled.head);
+        let is_quilt = cover.is_quilt(&self.quilt) && head.is_none_or(|head| self.standings.is_quilt(head));
         let quilt = is_quilt.then(|| self.quilt_of(&cover, &named, store));
         let link = self.own_link(arrival);
         let links_here = |of: Ref| link.is_some_and(|link| self.standings.links_to(of, link));

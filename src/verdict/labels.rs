@@ -123,19 +123,9 @@ impl Labels {
         self.len() == 0
     }
 
-    /// The labels of a document, by its id.
-    pub fn of_document(&self, id: &str) -> Vec<Arc<Label>> {
-        listed(&self.documents, id)
-    }
-
     /// The labels of a cluster.
     pub fn of_cluster(&self, id: &str) -> Vec<Arc<Label>> {
         listed(&self.clusters, id)
-    }
-
-    /// The labels of a registered domain.
-    pub fn of_domain(&self, domain: &str) -> Vec<Arc<Label>> {
-        listed(&self.domains, domain)
     }
 
     /// All labels in force, ascending by target, label and author. Applied to none they give the same labels.
@@ -353,8 +343,8 @@ mod tests {
             shown(&labels, &Bearings { id: "x", group_head: None, clusters: &[], domain: None, ..PAGE }),
             [""; 0]
         );
-        assert_eq!(labels.of_document("another")[0].record().label, "ham");
-        assert_eq!((labels.of_cluster(T_1).len(), labels.of_domain("a.example").len()), (1, 1));
+        assert_eq!(listed(&labels.documents, "another")[0].record().label, "ham");
+        assert_eq!((labels.of_cluster(T_1).len(), listed(&labels.domains, "a.example").len()), (1, 1));
         assert!(labels.of_cluster("another").is_empty());
     }
 
@@ -416,11 +406,11 @@ mod tests {
         assert_eq!(apply(said(document("b"), "spam", "ada")), Err(Full { labels_max: 1 }));
         assert_eq!(apply(said(document("a"), "spam", "bob")), Err(Full { labels_max: 1 }));
         apply(Record { why: "many complaints".to_owned(), ..first.clone() }).unwrap();
-        assert_eq!(labels.of_document("a")[0].record().why, "many complaints");
+        assert_eq!(listed(&labels.documents, "a")[0].record().why, "many complaints");
         apply(Record { undo: true, ..said(document("b"), "spam", "ada") }).unwrap();
         apply(Record { undo: true, ..first }).unwrap();
         apply(said(document("b"), "spam", "ada")).unwrap();
-        assert_eq!((labels.len(), labels.of_document("b").len()), (1, 1));
+        assert_eq!((labels.len(), listed(&labels.documents, "b").len()), (1, 1));
     }
 
     const LINE: &str = r#"{"target":{"document":"a"},"label":"spam","by":"ada","why":"","at":"2026-01-31T12:00:00Z"}"#;

@@ -1,9 +1,14 @@
-//! What it means that two documents share something.
+//! Hits become verdicts: what it means that a document shares something with those before it.
 //!
-//! [`relation`] is Kang's decision tree over the long sentences that two documents share, [`url_similarity`] his
-//! measure of two URLs, and [`passages`] the stretches of text that stand in both. All of them look at two documents
-//! alone; what needs the spread of a text over many documents waits for the store. [`labels`] are what people have said
-//! of documents, clusters and domains, and what a verdict carries of it; [`heirs`] let them outlive a store.
+//! [`judge`] decides, in document order: whose copy or part it is ([`mirror`]), whose words it holds ([`quilt`], by a [`cover`]), and what a
+//! later document changes in that, from what it remembers of every head ([`standings`]). [`exact`] is the same after the last document,
+//! with nothing left out. What is said is an [`event`].
+//!
+//! Of two documents alone, [`relation`] is Kang's decision tree over the long sentences that they share, [`url_similarity`] his measure of
+//! two URLs, [`passages`] the stretches of text that stand in both, and [`comparison`] all of it and every signature side by side.
+//!
+//! [`labels`] are what people have said of documents, clusters and domains, and what a verdict carries of it; [`heirs`] let them
+//! outlive a store, [`lineage`] a cluster.
 
 pub mod comparison;
 pub mod cover;
@@ -19,5 +24,6 @@ mod mirror;
 pub mod passages;
 mod quilt;
 pub mod relation;
+mod scores;
 mod standings;
 pub mod url_similarity;

@@ -103,6 +103,45 @@ fn a_reworded_copy_is_a_near_copy_in_another_template() {
     assert!(passage.contains("kept a table of high water pinned above his bed"), "{passage}");
 }
 
+/// Whatever a scan says of the second of two documents, `compare` says of the two.
+#[test]
+fn what_the_filter_says_is_said() {
+    let pages = std::fs::read_to_string(demo("corpus/pages.jsonl")).unwrap();
+    // A copy with small edits, a day of a diary and its month, a source and a quilt, two that have nothing in common.
+    for ((a, b), (copy, part)) in
+        [((74, 100), (true, false)), ((48, 229), (false, true)), ((3, 2), (false, false)), ((1, 4), (false, false))]
+    {
+        let line = |n: usize| pages.lines().nth(n - 1).unwrap();
+        let (_folder, paths) = folder(&[("two.jsonl", &format!("{}\n{}\n", line(a), line(b)))]);
+        let [first, second] = [1, 2].map(|n| format!("{}#{n}", paths[0]));
+        let answer = answer(&[&first, &second]);
+        let filter = &answer["filter"];
+        assert_eq!((&filter["copy"], &filter["part"]), (&copy.into(), &part.into()), "{a} and {b}: {filter}");
+        assert_eq!(answer["near_copy"], filter["copy"]);
+        let scan = Command::cargo_bin("seamripper").unwrap().args(["scan", "--quiet", &paths[0]]).assert().code(0);
+        let verdicts = String::from_utf8(scan.get_output().stdout.clone()).unwrap();
+        let scanned: Value = serde_json::from_str(verdicts.lines().nth(1).unwrap()).unwrap();
+        assert_eq!(scanned["mirror"].is_object(), copy || part, "{a} and {b}: {scanned}");
+        assert_eq!(filter["likeness"]["value"], scanned["features"]["resemblance"], "{a} and {b}");
+    }
+}
+
+/// Pages are compared by their shingles, and the report says so: words in common make no copy.
+#[test]
+fn pages_of_the_same_words_are_no_copies() {
+    let words: Vec<String> = (0..120)
+        .map(|n| format!("harbour{}", "abcdefghij".chars().nth(n % 10).unwrap().to_string().repeat(n / 10 + 1)))
+        .collect();
+    let page = |step: usize| (0..120).map(|n| words[n * step % 120].as_str()).collect::<Vec<_>>().join(" ");
+    let (_folder, paths) = folder(&[("a.txt", &page(1)), ("b.txt", &page(7))]);
+    let answer = answer(&[&paths[0], &paths[1]]);
+    assert_eq!((&answer["near_copy"], &answer["views"]["core"]["cosine"]), (&false.into(), &1.0.into()), "{answer}");
+    assert_eq!(answer["filter"]["likeness"]["setting"], "mirror.resemblance_min", "{answer}");
+    let report = report(&[&paths[0], &paths[1]]);
+    assert!(report.starts_with("A  ") && report.contains("\ndifferent texts\n"), "{report}");
+    assert!(report.contains("resemblance of shingles (copy: 0.6") && !report.contains("near copy:"), "{report}");
+}
+
 /// What is a near copy is what the filter would call so under the same settings.
 #[test]
 fn thresholds_are_those_of_the_settings() {

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 /// The folder of real corpora `set`, or `None` (with a line that says so) where it isn't there.
-#[allow(dead_code, reason = "used by the promises that are checked on real text")]
 pub(crate) fn real(set: &str) -> Option<PathBuf> {
     let root = std::env::var_os("SEAMRIPPER_DATA")
         .map(PathBuf::from)
@@ -17,7 +16,6 @@ pub(crate) fn real(set: &str) -> Option<PathBuf> {
 }
 
 /// The lines of a `.zst` file in a real corpus.
-#[allow(dead_code, reason = "used by the promises that are checked on real text")]
 pub(crate) fn unpacked(file: &std::path::Path) -> Vec<u8> {
     let packed = std::fs::File::open(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let mut decoder = zstd::Decoder::new(packed).unwrap();

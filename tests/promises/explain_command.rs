@@ -1,5 +1,6 @@
 //! `seamripper explain` says why: the verdict of the scan, every score beside its threshold, and the passages.
 
+use super::schemas::Schema;
 use assert_cmd::Command;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -24,7 +25,9 @@ fn stdout(arguments: &[&str]) -> String {
 }
 
 fn explained(id: &str, from: &str) -> Value {
-    serde_json::from_str(&stdout(&["explain", id, "--from", from, "--quiet"])).unwrap()
+    let explained = serde_json::from_str(&stdout(&["explain", id, "--from", from, "--quiet"])).unwrap();
+    Schema::named("explanation").check(id, &explained);
+    explained
 }
 
 #[test]
@@ -74,6 +77,19 @@ fn every_score_stands_beside_its_threshold() {
     }
     let crossed = |setting: &str| scores.iter().find(|score| score["setting"] == setting).unwrap()["crossed"] == true;
     assert!(crossed("quilt.fraction_min") && crossed("quilt.sources_min") && !crossed("mirror.resemblance_min"));
+}
+
+/// A page in a script without spaces is held against the threshold of those.
+#[test]
+fn the_threshold_is_that_of_the_script() {
+    let setting = |id: &str| {
+        let explained = explained(id, "../pages");
+        let scores = explained["scores"].as_array().unwrap().clone();
+        let likeness = scores.iter().find(|score| score["score"] == "resemblance of shingles").unwrap().clone();
+        (likeness["setting"].as_str().unwrap().to_owned(), likeness["threshold"].as_f64().unwrap())
+    };
+    assert_eq!(setting("../pages/ja-copy.html"), ("mirror.resemblance_min_unspaced".to_owned(), 0.65));
+    assert_eq!(setting("../pages/copycat-tide-mills.html"), ("mirror.resemblance_min".to_owned(), 0.6));
 }
 
 #[test]

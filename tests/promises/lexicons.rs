@@ -151,7 +151,7 @@ fn too_little_to_count_writes_nothing() {
     let folder = orchard();
     std::fs::write(folder.path().join("old.lexicon"), "precious").unwrap();
     let assert = seamripper(&["lexicon", "build", "pages/1.txt", "-o", "old.lexicon"], folder.path()).code(1);
-    assert!(complaint(&assert).contains("1 documents count, at least 2 are needed"));
+    assert!(complaint(&assert).contains("1 document counts, at least 2 are needed"));
     assert_eq!(std::fs::read(folder.path().join("old.lexicon")).unwrap(), b"precious");
 }
 

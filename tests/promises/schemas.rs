@@ -167,7 +167,9 @@ fn schema_and_types_have_the_same_words() {
         assert_eq!(listed(&verdict, pointer), expected, "{pointer}");
     }
     assert_eq!(listed(&schema("cluster"), "/properties/kind/enum"), kinds);
-    assert_eq!(listed(&schema("comparison"), "/properties/relation/enum"), words(&RELATIONS));
+    let comparison = schema("comparison");
+    assert_eq!(listed(&comparison, "/properties/relation/enum"), words(&RELATIONS));
+    assert_eq!(listed(&comparison, "/$defs/filter/properties/signals/items/enum"), words(&SIGNALS));
 
     let features = serde_json::to_value(Features::default()).unwrap();
     let features: BTreeSet<String> = features.as_object().unwrap().keys().cloned().collect();

@@ -36,7 +36,8 @@ fn verdicts_are_told_in_lines_and_classes_are_chosen() {
     let line = |id: &str| text.lines().find(|line| line.contains(id)).unwrap_or_else(|| panic!("{id}: {text}"));
     assert!(
         line("b.example/copy").contains("mirror")
-            && line("b.example/copy").contains("copy of https://a.example/first (100 % alike, 2 copies"),
+            && line("b.example/copy")
+                .contains("copy of https://a.example/first (100 % alike, 2 documents on 2 domains)"),
         "{text}"
     );
     assert!(line("c.example/other").contains("original"), "{text}");

@@ -27,15 +27,19 @@ fn into_a_pipe_goes_json_with_the_curve_and_the_settings() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("tuned.toml");
     std::fs::write(&file, answer["settings"].as_str().unwrap()).unwrap();
-    let again = Command::cargo_bin("seamripper").unwrap().args(["tune", "-c"]).arg(&file).assert();
-    again.code(0);
+    let shown = Command::cargo_bin("seamripper").unwrap().args(["config", "show", "--json", "-c"]).arg(&file).assert();
+    let settings = json(&shown.code(0));
+    for (bands, rows) in [("bands", "rows"), ("page_bands", "page_rows")] {
+        assert_eq!((&settings["mirror"][bands], &settings["mirror"][rows]), (&18.into(), &5.into()), "{settings}");
+    }
+    assert_eq!(settings["imatch"]["copies"], answer["imatch"]["solved"]["chosen"]["copies"]);
 }
 
 #[test]
 fn the_report_draws_the_curve_in_the_characters_asked_for() {
     let report = |arguments: &[&str]| String::from_utf8(tune(arguments).code(0).get_output().stdout.clone()).unwrap();
     let dots = report(&["--report"]);
-    assert!(dots.contains("bands = 18, rows_per_band = 5") && dots.contains('⣀'), "{dots}");
+    assert!(dots.contains("bands = 18, rows = 5") && dots.contains('⣀'), "{dots}");
     assert!(!dots.contains('\u{1b}'), "no colours into a pipe: {dots:?}");
     let stars = report(&["--report", "--ascii"]);
     assert!(stars.is_ascii() && stars.contains("****"), "{stars}");

@@ -1,67 +1,70 @@
 //! The table of `compare`: each figure with what it means, and the verdict in words.
 
-use crate::verdict::comparison::{Comparison, Cosine, Estimated, Linked, NoiseAgreement, Thresholds};
+use crate::command::words::{self, counted, percent};
+use crate::config::{MirrorSettings, Settings};
+use crate::pipeline::explanation::pair::Pair;
+use crate::pipeline::explanation::scores::{Measure, Score};
+use crate::verdict::comparison::{Comparison, Cosine, Estimated, Linked, NoiseAgreement};
 use crate::verdict::relation::{CONTAINMENT_ABOVE, Class, Direction, OVERLAP_ABOVE, Relation};
 use anstyle::{AnsiColor, Reset, Style};
 
-/// What the figures come to, in one line.
-pub(super) fn verdict(comparison: &Comparison) -> String {
-    let text = text_verdict(comparison);
-    match comparison.is_same_template() {
-        true => format!("{text}; the same template"),
-        false => text,
+/// In what two documents are alike, what the filter says of them, and what it goes by.
+pub(super) struct Figures<'a> {
+    pub(super) comparison: &'a Comparison,
+    pub(super) pair: &'a Pair,
+    pub(super) settings: &'a Settings,
+}
+
+impl Figures<'_> {
+    /// What they come to, in one line.
+    pub(super) fn verdict(&self) -> String {
+        let text = self.text_verdict();
+        match self.pair.same_template {
+            true => format!("{text}; the same template"),
+            false => text,
+        }
+    }
+
+    fn text_verdict(&self) -> String {
+        let Comparison { insufficient, views, this_in_that, that_in_this, shared, .. } = self.comparison;
+        let (a, b) = (percent(*this_in_that), percent(*that_in_this));
+        match (insufficient.this, insufficient.that) {
+            (true, true) => return "insufficient: both texts are too short to judge".to_owned(),
+            (true, false) => return "insufficient: the text of A is too short to judge".to_owned(),
+            (false, true) => return "insufficient: the text of B is too short to judge".to_owned(),
+            (false, false) => {}
+        }
+        if views.shown.same_digest {
+            return "the same text, word for word".to_owned();
+        }
+        let Pair { copy, part, .. } = *self.pair;
+        let b_is_smaller = that_in_this >= this_in_that;
+        match () {
+            () if copy && this_in_that.max(*that_in_this) < 0.5 => {
+                let cosine = views.core.cosine.get();
+                format!(
+                    "near copies, reworded: the words are the same (cosine {cosine:.2}), but only {b} of B's stand in A in runs of five"
+                )
+            }
+            () if copy && b_is_smaller => format!("near copies: {b} of B's words stand in A, {a} of A's in B"),
+            () if copy => format!("near copies: {a} of A's words stand in B, {b} of B's in A"),
+            () if part && b_is_smaller => format!("B is a part of A: {b} of B's words stand in A"),
+            () if part => format!("A is a part of B: {a} of A's words stand in B"),
+            () if *that_in_this >= PART_MIN && b_is_smaller => {
+                format!("different texts, but most of B stands in A: {b} of B's words")
+            }
+            () if *this_in_that >= PART_MIN => format!("different texts, but most of A stands in B: {a} of A's words"),
+            () if !shared.passages.is_empty() => {
+                let passages = counted(shared.passages.len(), "passage");
+                format!("different texts that share {passages}: {a} of A's words stand in B, {b} of B's in A")
+            }
+            () => "different texts".to_owned(),
+        }
     }
 }
 
-fn text_verdict(comparison: &Comparison) -> String {
-    let Comparison { insufficient, views, this_in_that, that_in_this, shared, .. } = comparison;
-    let (a, b) = (percent(*this_in_that), percent(*that_in_this));
-    let near_copy = comparison.is_near_copy();
-    match (insufficient.this, insufficient.that) {
-        (true, true) => return "insufficient: both texts are too short to judge".to_owned(),
-        (true, false) => return "insufficient: the text of A is too short to judge".to_owned(),
-        (false, true) => return "insufficient: the text of B is too short to judge".to_owned(),
-        (false, false) => {}
-    }
-    if views.shown.same_digest {
-        return "the same text, word for word".to_owned();
-    }
-    if near_copy && this_in_that.max(*that_in_this) < 0.5 {
-        let cosine = views.core.cosine.get();
-        return format!(
-            "near copies, reworded: the words are the same (cosine {cosine:.2}), but only {b} of B's stand in A in runs of five"
-        );
-    }
-    match () {
-        () if near_copy && that_in_this >= this_in_that => {
-            format!("near copies: {b} of B's words stand in A, {a} of A's in B")
-        }
-        () if near_copy => format!("near copies: {a} of A's words stand in B, {b} of B's in A"),
-        () if *that_in_this >= PART_MIN && that_in_this > this_in_that => {
-            format!("B is a part of A: {b} of B's words stand in A")
-        }
-        () if *this_in_that >= PART_MIN => format!("A is a part of B: {a} of A's words stand in B"),
-        () if !shared.passages.is_empty() => {
-            let n = shared.passages.len();
-            let passages = if n == 1 { "a passage".to_owned() } else { format!("{n} passages") };
-            format!("different texts that share {passages}: {a} of A's words stand in B, {b} of B's in A")
-        }
-        () => "different texts".to_owned(),
-    }
-}
-
-/// A text is called a part of another when so much of it stands there.
+/// So much of a text is most of it.
 const PART_MIN: f64 = 0.8;
-
-/// A share as people say it; never 100 % for less than all, never 0 % for more than nothing.
-pub(in crate::command) fn percent(share: f64) -> String {
-    let percent = (100.0 * share).round();
-    match percent {
-        100.0 if share < 1.0 => "over 99 %".to_owned(),
-        0.0 if share > 0.0 => "under 1 %".to_owned(),
-        _ => format!("{percent} %"),
-    }
-}
 
 /// One line of the table.
 struct Row {
@@ -72,105 +75,175 @@ struct Row {
     meaning: String,
 }
 
-/// Adds the table to `report`.
-pub(super) fn write(comparison: &Comparison, n_columns: usize, report: &mut String) {
-    let sections = [
-        ("Text", text_rows(comparison)),
-        ("Long sentences", sentence_rows(comparison)),
-        ("Origin", origin_rows(comparison)),
-        ("Look", look_rows(comparison)),
-    ];
-    let (bold, alike, dim) =
-        (Style::new().bold(), Style::new().fg_color(Some(AnsiColor::Green.into())), Style::new().dimmed());
-    let rows = || sections.iter().flat_map(|(_, rows)| rows);
-    let names = rows().map(|row| row.name.len()).max().unwrap_or(0);
-    let figures = rows().map(|row| row.figure.chars().count()).max().unwrap_or(0);
-    for (title, rows) in &sections {
-        if rows.is_empty() {
-            continue;
-        }
-        report.push_str(&format!("\n{bold}{title}{Reset}\n"));
-        for Row { name, figure, alike: is_alike, meaning } in rows {
-            let style = if *is_alike { alike } else { Style::new() };
-            let margin = 2 + names + 2 + figures + 2;
-            let mut lines = wrapped(meaning, n_columns.saturating_sub(margin).max(24)).into_iter();
-            let first = lines.next().unwrap_or_default();
-            report.push_str(&format!("  {name:<names$}  {style}{figure:<figures$}{Reset}  {dim}{first}{Reset}\n"));
-            for line in lines {
-                report.push_str(&format!("{:margin$}{dim}{line}{Reset}\n", ""));
+impl Figures<'_> {
+    /// Adds the table to `report`.
+    pub(super) fn write(&self, n_columns: usize, report: &mut String) {
+        let sections = [
+            ("The filter", self.filter_rows()),
+            ("Text", self.text_rows()),
+            ("Long sentences", sentence_rows(self.comparison)),
+            ("Origin", origin_rows(self.comparison)),
+            ("Look", self.look_rows()),
+        ];
+        let (bold, alike, dim) =
+            (Style::new().bold(), Style::new().fg_color(Some(AnsiColor::Green.into())), Style::new().dimmed());
+        let rows = || sections.iter().flat_map(|(_, rows)| rows);
+        let names = rows().map(|row| row.name.len()).max().unwrap_or(0);
+        let figures = rows().map(|row| row.figure.chars().count()).max().unwrap_or(0);
+        for (title, rows) in &sections {
+            if rows.is_empty() {
+                continue;
+            }
+            report.push_str(&format!("\n{bold}{title}{Reset}\n"));
+            for Row { name, figure, alike: is_alike, meaning } in rows {
+                let style = if *is_alike { alike } else { Style::new() };
+                let margin = 2 + names + 2 + figures + 2;
+                let mut lines = wrapped(meaning, n_columns.saturating_sub(margin).max(24)).into_iter();
+                let first = lines.next().unwrap_or_default();
+                report.push_str(&format!("  {name:<names$}  {style}{figure:<figures$}{Reset}  {dim}{first}{Reset}\n"));
+                for line in lines {
+                    report.push_str(&format!("{:margin$}{dim}{line}{Reset}\n", ""));
+                }
             }
         }
     }
-}
 
-fn text_rows(comparison: &Comparison) -> Vec<Row> {
-    let Comparison { views, terms, shingles, imatch, this_in_that, that_in_this, .. } = comparison;
-    let same = match (views.shown.same_digest, views.core.same_digest, views.full.same_digest) {
-        (true, _, _) => "yes",
-        (false, true, _) => "in the core",
-        (false, false, true) => "with what is hidden",
-        _ => "no",
-    };
-    let Thresholds { cosine_min, core_cosine_min, .. } = comparison.thresholds;
-    let cosine = |name, value: Cosine, of: &str| Row {
-        name,
-        figure: format!("{:.3}", value.get()),
-        alike: value.get() >= cosine_min,
-        meaning: format!("{of} (near copy: {cosine_min} and more)"),
-    };
-    let covered = |name, share: f64, meaning: &str| Row {
-        name,
-        figure: percent(share),
-        alike: share >= PART_MIN,
-        meaning: meaning.to_owned(),
-    };
-    let resemblance = |name, estimated: &Estimated, of: &str| Row {
-        name,
-        figure: match estimated.estimated {
-            Some(estimate) => format!("{:.3} (est. {:.3})", estimated.exact.get(), estimate.get()),
-            None => format!("{:.3}", estimated.exact.get()),
-        },
-        alike: estimated.exact.get() >= 0.5,
-        meaning: format!("{of} in common (Jaccard; est. from minhash)"),
-    };
-    vec![
-        Row {
-            name: "same text",
-            figure: same.to_owned(),
-            alike: same != "no",
-            meaning: "all words, in order".to_owned(),
-        },
-        covered("A in B", *this_in_that, "A's words that stand in B, in runs of five and more"),
-        covered("B in A", *that_in_this, "B's words that stand in A"),
-        cosine("cosine, shown", views.shown.cosine, "distinct words"),
-        Row {
-            meaning: format!(
-                "without menus, quotes, footers (near copy: {core_cosine_min} and more, and {cosine_min} in one of the three)"
+    fn filter_rows(&self) -> Vec<Row> {
+        let Pair { copy, part, compared, signals, likeness, .. } = self.pair;
+        let found_by = || signals.iter().map(|signal| words::signal(*signal)).collect::<Vec<_>>().join(" and ");
+        let (figure, meaning) = match () {
+            () if *copy => ("copy", format!("B after A; found by {}", found_by())),
+            () if *part => ("part", format!("B after A; found by {}", found_by())),
+            () if *compared => ("no mirror", "they have keys in common, and were compared".to_owned()),
+            () => ("no mirror", "they have no key in common, and were not compared".to_owned()),
+        };
+        let Score { score, value, threshold, setting, crossed, .. } = likeness;
+        vec![
+            Row { name: "says", figure: figure.to_owned(), alike: *copy || *part, meaning },
+            Row {
+                name: "likeness",
+                figure: if *compared { format!("{value:.3}") } else { "none".to_owned() },
+                alike: *crossed,
+                meaning: format!("{score} (copy: {threshold} and more, {setting})"),
+            },
+        ]
+    }
+
+    fn text_rows(&self) -> Vec<Row> {
+        let Comparison { views, terms, shingles, imatch, this_in_that, that_in_this, .. } = self.comparison;
+        let same = match (views.shown.same_digest, views.core.same_digest, views.full.same_digest) {
+            (true, _, _) => "yes",
+            (false, true, _) => "in the core",
+            (false, false, true) => "with what is hidden",
+            _ => "no",
+        };
+        let MirrorSettings { cosine_min, core_cosine_min, .. } = self.settings.mirror;
+        // Pages are not told by their words: those of one manual have them in common.
+        let is_by_terms = self.pair.measure == Measure::Terms;
+        let cosine = |name, value: Cosine, of: &str, near_copy: &str| Row {
+            name,
+            figure: format!("{:.3}", value.get()),
+            alike: value.get() >= cosine_min,
+            meaning: if is_by_terms { format!("{of} (near copy: {near_copy})") } else { of.to_owned() },
+        };
+        let enough = format!("{cosine_min} and more");
+        let covered = |name, share: f64, meaning: &str| Row {
+            name,
+            figure: percent(share),
+            alike: share >= PART_MIN,
+            meaning: meaning.to_owned(),
+        };
+        let resemblance = |name, estimated: &Estimated, of: &str| Row {
+            name,
+            figure: match estimated.estimated {
+                Some(estimate) => format!("{:.3} (est. {:.3})", estimated.exact.get(), estimate.get()),
+                None => format!("{:.3}", estimated.exact.get()),
+            },
+            alike: estimated.exact.get() >= 0.5,
+            meaning: format!("{of} in common (Jaccard; est. from minhash)"),
+        };
+        vec![
+            Row {
+                name: "same text",
+                figure: same.to_owned(),
+                alike: same != "no",
+                meaning: "all words, in order".to_owned(),
+            },
+            covered("A in B", *this_in_that, "A's words that stand in B, in runs of five and more"),
+            covered("B in A", *that_in_this, "B's words that stand in A"),
+            cosine("cosine, shown", views.shown.cosine, "distinct words", &enough),
+            cosine(
+                "cosine, core",
+                views.core.cosine,
+                "without menus, quotes, footers",
+                &format!("{core_cosine_min} and more, and {cosine_min} in one of the three"),
             ),
-            ..cosine("cosine, core", views.core.cosine, "")
-        },
-        cosine("cosine, full", views.full.cosine, "with what is hidden"),
-        resemblance("words", terms, "distinct words"),
-        resemblance("shingles", shingles, "runs of a few words"),
-        match imatch {
-            Some(imatch) => Row {
-                name: "I-Match",
-                figure: format!("{} of {}", imatch.agreeing, imatch.coordinates),
-                alike: imatch.agreeing > 0,
-                meaning: match imatch.lexicon {
-                    Some(lexicon) => format!("signatures that agree; one is enough (lexicon {lexicon})"),
-                    None => "different lexicons: they cannot agree".to_owned(),
+            cosine("cosine, full", views.full.cosine, "with what is hidden", &enough),
+            resemblance("words", terms, "distinct words"),
+            resemblance("shingles", shingles, "runs of a few words"),
+            match imatch {
+                Some(imatch) => Row {
+                    name: "I-Match",
+                    figure: format!("{} of {}", imatch.agreeing, imatch.coordinates),
+                    alike: imatch.agreeing > 0,
+                    meaning: match imatch.lexicon {
+                        Some(lexicon) => format!("signatures that agree; one is enough (lexicon {lexicon})"),
+                        None => "different lexicons: they cannot agree".to_owned(),
+                    },
+                },
+                None => Row {
+                    name: "I-Match",
+                    figure: "none".to_owned(),
+                    alike: false,
+                    meaning: "too few words of the lexicon to sign".to_owned(),
                 },
             },
-            None => Row {
-                name: "I-Match",
-                figure: "none".to_owned(),
-                alike: false,
-                meaning: "too few words of the lexicon to sign".to_owned(),
-            },
-        },
-    ]
+        ]
+    }
+
+    fn look_rows(&self) -> Vec<Row> {
+        let (comparison, template) = (self.comparison, &self.settings.template);
+        let mut rows = Vec::new();
+        let mut noise = |name, noise: Option<NoiseAgreement>, bins_min: usize, of: &str| {
+            let Some(noise) = noise else { return };
+            rows.push(Row {
+                name,
+                figure: match noise.bins_matching {
+                    Some(matching) => format!("{matching} of {} ({:.3})", noise.bins, noise.exact.get()),
+                    None => format!("too small ({:.3})", noise.exact.get()),
+                },
+                alike: noise.bins_matching.is_some_and(|matching| matching >= bins_min),
+                meaning: match noise.bins_matching {
+                    Some(_) => format!("{of}: bins that agree, {bins_min} make a template (exact Jaccard)"),
+                    None => format!("{of}: too little for bins (exact Jaccard)"),
+                },
+            });
+        };
+        noise("style", comparison.style.noise, BINS_MIN, "brackets and punctuation");
+        noise("style in tags", comparison.style.tag_noise, template.bins_min as usize, "the same, inside tags");
+        if let Some(frame) = &comparison.frame {
+            rows.push(Row {
+                name: "page frame",
+                figure: format!("{:.3}", frame.similarity.get()),
+                alike: frame.similarity.get() >= template.frame_min,
+                meaning: format!("names in head and attributes (template: {} and more)", template.frame_min),
+            });
+            rows.push(Row {
+                name: "stylesheets",
+                figure: format!("{:.3}", frame.stylesheets.get()),
+                alike: frame.stylesheets_agree && frame.stylesheets.get() > 0.0,
+                meaning: match frame.stylesheets_agree {
+                    true => "they leave room for one template".to_owned(),
+                    false => "both have some and share less than half: not one template".to_owned(),
+                },
+            });
+        }
+        rows
+    }
 }
+
+/// Bins of all noise that make one style, as published.
+const BINS_MIN: usize = 35;
 
 fn sentence_rows(comparison: &Comparison) -> Vec<Row> {
     let scores = &comparison.sentences;
@@ -248,48 +321,6 @@ fn origin_rows(comparison: &Comparison) -> Vec<Row> {
     vec![url, link("link A to B", comparison.links.this_to_that), link("link B to A", comparison.links.that_to_this)]
 }
 
-/// Bins of all noise that make one style, as published.
-const BINS_MIN: usize = 35;
-
-fn look_rows(comparison: &Comparison) -> Vec<Row> {
-    let mut rows = Vec::new();
-    let mut noise = |name, noise: Option<NoiseAgreement>, bins_min: usize, of: &str| {
-        let Some(noise) = noise else { return };
-        rows.push(Row {
-            name,
-            figure: match noise.bins_matching {
-                Some(matching) => format!("{matching} of {} ({:.3})", noise.bins, noise.exact.get()),
-                None => format!("too small ({:.3})", noise.exact.get()),
-            },
-            alike: noise.bins_matching.is_some_and(|matching| matching >= bins_min),
-            meaning: match noise.bins_matching {
-                Some(_) => format!("{of}: bins that agree, {bins_min} make a template (exact Jaccard)"),
-                None => format!("{of}: too little for bins (exact Jaccard)"),
-            },
-        });
-    };
-    noise("style", comparison.style.noise, BINS_MIN, "brackets and punctuation");
-    noise("style in tags", comparison.style.tag_noise, comparison.thresholds.bins_min, "the same, inside tags");
-    if let Some(frame) = &comparison.frame {
-        rows.push(Row {
-            name: "page frame",
-            figure: format!("{:.3}", frame.similarity.get()),
-            alike: frame.similarity.get() >= comparison.thresholds.frame_min,
-            meaning: format!("names in head and attributes (template: {} and more)", comparison.thresholds.frame_min),
-        });
-        rows.push(Row {
-            name: "stylesheets",
-            figure: format!("{:.3}", frame.stylesheets.get()),
-            alike: frame.stylesheets_agree && frame.stylesheets.get() > 0.0,
-            meaning: match frame.stylesheets_agree {
-                true => "they leave room for one template".to_owned(),
-                false => "both have some and share less than half: not one template".to_owned(),
-            },
-        });
-    }
-    rows
-}
-
 /// `text` in lines of at most `width` characters, cut at spaces.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
@@ -310,14 +341,6 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_percentage_never_claims_all_or_nothing() {
-        for (share, said) in [(1.0, "100 %"), (0.9999, "over 99 %"), (0.5, "50 %"), (0.0001, "under 1 %"), (0.0, "0 %")]
-        {
-            assert_eq!(percent(share), said);
-        }
-    }
 
     #[test]
     fn lines_are_wrapped_at_spaces() {

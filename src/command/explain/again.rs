@@ -79,16 +79,16 @@ pub(super) fn explained(
     let Some(verdict) = last else { return Ok(Err(Unknown { nearest })) };
     let (own, named) = ((verdict.id.as_str(), &verdict.source), shared::named(&verdict));
     let mut files = Files::new(filter.store(), &options, settings)?;
-    let (shared, text_is_gone) = shared::of(own, named, &mut files, Bounds::NONE, settings);
+    let (shared, measure) = shared::of(own, named, &mut files, Bounds::NONE, settings);
     Ok(Ok(Explanation {
         schema: SCHEMA,
         id: verdict.id.clone(),
         recomputed: true,
         record: None,
-        scores: scores::of(&verdict, settings),
+        scores: scores::of(&verdict, measure, settings),
         cluster: verdict.cluster.as_deref().and_then(|cluster| filter.store().cluster(cluster)),
         shared,
-        text_is_gone,
+        text_is_gone: measure.is_none(),
         n_events,
         verdict: Some(verdict),
     }))

@@ -40,22 +40,22 @@ pub(super) fn explained(
         (None, Some(head)) => vec![Named { of: head.clone(), class: "mirror", share: None }],
         (None, None) => Vec::new(),
     };
-    let (shared, text_is_gone) = match &record.source {
+    let (shared, measure) = match &record.source {
         Some(source) => {
             let mut files = Files::new(store, &options, settings)?;
             shared::of((&id, source), named, &mut files, Bounds::NONE, settings)
         }
-        None => (Vec::new(), true),
+        None => (Vec::new(), None),
     };
     Ok(Ok(Explanation {
         schema: SCHEMA,
         id,
         recomputed: false,
         record: Some(record),
-        scores: verdict.as_ref().map(|verdict| scores::of(verdict, settings)).unwrap_or_default(),
+        scores: verdict.as_ref().map(|verdict| scores::of(verdict, measure, settings)).unwrap_or_default(),
         cluster: verdict.as_ref().and_then(|verdict| store.cluster(verdict.cluster.as_deref()?)),
         shared,
-        text_is_gone,
+        text_is_gone: measure.is_none(),
         n_events: verdict.as_ref().map_or(0, |verdict| verdict.revision as usize + 1),
         verdict,
     }))

@@ -55,8 +55,8 @@ Examples:
   seamripper explain mails.mbox#17 --from mails.mbox --json | jq .scores
   seamripper explain https://example.org/page.html --from seen.store     what the store still knows
 
-Files are scanned again with the settings in force: use those of the scan. On a terminal the answer is a report with the
-shared passages; into a pipe it is one JSON object (--json and --report choose).
+Files are scanned again with the settings in force: use those of the scan. On a terminal the answer is a report with the \
+shared passages; into a pipe it is one JSON object (schemas/explanation.json; --json and --report choose). \
 Exit codes: 0 explained, 1 there is no such document, 2 wrong usage.";
 
 /// Why there is no explanation.

@@ -1,5 +1,7 @@
 //! The ids that are spelled most like one that was not found: for whoever has mistyped it.
 
+use crate::spelling::distance;
+
 /// Ids that are suggested.
 const SUGGESTED_MAX: usize = 3;
 /// Characters of an id that are compared.
@@ -42,33 +44,9 @@ impl Nearest {
     }
 }
 
-/// Insertions, deletions and replacements that make one of the other (Levenshtein).
-fn distance(a: &[char], b: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn distances_are_those_of_levenshtein() {
-        for (a, b, expected) in
-            [("", "", 0), ("", "abc", 3), ("kitten", "sitting", 3), ("flaw", "lawn", 2), ("ö", "o", 1)]
-        {
-            let [a, b] = [a, b].map(|text| text.chars().collect::<Vec<_>>());
-            assert_eq!((distance(&a, &b), distance(&b, &a)), (expected, expected));
-        }
-    }
 
     #[test]
     fn the_nearest_come_first_and_what_is_far_is_left_out() {

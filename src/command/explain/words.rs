@@ -1,17 +1,14 @@
 //! An explanation as people read it.
 
-use crate::command::compare::figures::percent;
 use crate::command::compare::passages::quoted;
 use crate::command::report::plain;
+use crate::command::words::{counted, percent, relation, signal, template_kind};
 use crate::pipeline::explanation::scores::Score;
 use crate::pipeline::explanation::shared::{Shared, Texts};
 use crate::pipeline::explanation::{Explanation, Record};
 use crate::pipeline::scan::place;
-use crate::verdict::event::{
-    ClusterEvent, Mirror, Outcome, Quilt, QuiltKind, Recrawl, Signal, Template, TemplateKind, Verdict,
-};
+use crate::verdict::event::{ClusterEvent, Mirror, Outcome, Quilt, QuiltKind, Recrawl, Template, Verdict};
 use anstyle::{AnsiColor, Reset, Style};
-use std::fmt::Display;
 
 /// The report.
 pub(super) fn report(explanation: &Explanation, n_passages: usize, n_columns: usize) -> String {
@@ -58,11 +55,6 @@ fn group(size: u32, domains: u32) -> String {
     format!("{} on {}", counted(size, "document"), counted(domains, "domain"))
 }
 
-fn counted(n: impl Display + PartialEq<u32>, what: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{n} {what}{plural}")
-}
-
 fn verdict_lines(verdict: &Verdict, explanation: &Explanation) -> String {
     let bold = Style::new().bold();
     let mut lines = String::new();
@@ -77,9 +69,7 @@ fn verdict_lines(verdict: &Verdict, explanation: &Explanation) -> String {
         }
         (Outcome::Insufficient, _) => "insufficient: too short to judge, it matches nothing".to_owned(),
         (Outcome::Judged, []) => "original: no copy, no quilt, no template".to_owned(),
-        (Outcome::Judged, classes) => {
-            classes.iter().map(|class| format!("{class:?}").to_lowercase()).collect::<Vec<_>>().join(", ")
-        }
+        (Outcome::Judged, classes) => classes.iter().map(|class| class.name()).collect::<Vec<_>>().join(", "),
     };
     lines += &format!("\n{bold}{conclusion}{Reset}\n");
     if verdict.revision > 0 {
@@ -92,9 +82,13 @@ fn verdict_lines(verdict: &Verdict, explanation: &Explanation) -> String {
     }
     lines += &verdict.mirror.as_ref().map(mirror_lines).unwrap_or_default();
     lines += &verdict.quilt.as_ref().map(quilt_lines).unwrap_or_default();
+    let is_met = |setting: &str| explanation.scores.iter().any(|score| score.setting == setting && score.crossed);
+    if verdict.quilt.is_none() && is_met("quilt.fraction_min") && is_met("quilt.sources_min") {
+        lines += "  no quilt, though it has the patches of one: the first of its group is none\n";
+    }
     lines += &verdict.template.as_ref().map(template_lines).unwrap_or_default();
     for related in &verdict.related {
-        lines += &format!("  related by rare sentences: {} ({})\n", plain(&related.of), related.relation.name());
+        lines += &format!("  related by rare sentences: {} ({})\n", plain(&related.of), relation(related.relation));
     }
     for carried in &verdict.labels {
         let via = format!("{:?}", carried.via).to_lowercase();
@@ -108,17 +102,8 @@ fn times(n: u32) -> String {
 }
 
 fn mirror_lines(mirror: &Mirror) -> String {
-    let signals: Vec<&str> = mirror
-        .signals
-        .iter()
-        .map(|signal| match signal {
-            Signal::Digest => "the digest of the text",
-            Signal::Imatch => "I-Match",
-            Signal::Minhash => "minhash",
-            Signal::Sentences => "long sentences",
-        })
-        .collect();
-    let mut lines = format!("  the text of {} ({})\n", plain(&mirror.of), mirror.relation.name().replace('_', " "));
+    let signals: Vec<&str> = mirror.signals.iter().map(|one| signal(*one)).collect();
+    let mut lines = format!("  the text of {} ({})\n", plain(&mirror.of), relation(mirror.relation));
     lines += &format!(
         "  found by {}; likeness {:.3}, overlap {:.3}, containment {:.3}\n",
         signals.join(" and "),
@@ -138,11 +123,11 @@ fn quilt_lines(quilt: &Quilt) -> String {
         QuiltKind::Quilt => "a quilt",
         QuiltKind::Aggregator => "an aggregator, which links to its sources",
     };
-    let mut lines =
-        format!("  {what}: {} of its words stand in {} others\n", percent(quilt.patch_fraction), quilt.sources.len());
+    let others = counted(quilt.sources.len(), "other");
+    let mut lines = format!("  {what}: {} of its words stand in {others}\n", percent(quilt.patch_fraction));
     for source in &quilt.sources {
         let linked = if source.linked { ", linked" } else { "" };
-        let passages = counted(source.spans.len() as u32, "passage");
+        let passages = counted(source.spans.len(), "passage");
         lines += &format!("    {:>9}  {} ({passages}{linked})\n", percent(source.share), plain(&source.of));
     }
     lines
@@ -150,14 +135,9 @@ fn quilt_lines(quilt: &Quilt) -> String {
 
 fn template_lines(template: &Template) -> String {
     let Template { cluster, frame, bins, size, domains, kind, .. } = template;
-    let kind = match kind {
-        TemplateKind::Template => "template",
-        TemplateKind::LinkFarm => "link farm",
-        TemplateKind::Mirror => "mirrored site",
-        TemplateKind::CopyPaste => "copy and paste",
-    };
     format!(
-        "  of cluster {cluster} ({kind}): page frame {frame:.3}, {bins} of 128 style bins like the leader's\n  then {}\n",
+        "  of cluster {cluster} ({}): page frame {frame:.3}, {bins} of 128 style bins like the leader's\n  then {}\n",
+        template_kind(*kind),
         group(*size, *domains)
     )
 }
@@ -204,7 +184,7 @@ fn shared_lines(shared: &Shared, n_passages: usize, n_columns: usize) -> String 
     }
     let n_left = passages.len().saturating_sub(n_passages);
     if n_left > 0 {
-        lines += &format!("  and {}\n", counted(n_left as u32, "shorter passage"));
+        lines += &format!("  and {}\n", counted(n_left, "shorter passage"));
     }
     if !passages_complete {
         lines += "  the texts repeat themselves so much that not all common runs were looked at\n";

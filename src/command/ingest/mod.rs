@@ -9,6 +9,7 @@ use crate::command::complaints::Complaints;
 use crate::command::interruption::interrupted;
 use crate::command::output::tell;
 use crate::command::report::print_json;
+use crate::command::words::{counted, verb};
 use crate::command::{Common, Ending};
 use crate::corpus::{self, Begin, Entry, Form, Trouble};
 use crate::pipeline::dispatch::Dispatch;
@@ -35,8 +36,8 @@ const LEDGER: &str = "ingest.sqlite";
   seamripper ingest -c kafka.toml mails.mbox   to Kafka
   producer | seamripper ingest -f jsonl -      envelopes from a pipe, as they come
 
-What was ingested is remembered, so that an ingest that was cut off, or is run again, goes on where it was: a file that is done
-and has not changed since is passed over. At most one batch is then sent twice, which does no harm: a document that comes again
+What was ingested is remembered, so that an ingest that was cut off, or is run again, goes on where it was: a file that is done \
+and has not changed since is passed over. At most one batch is then sent twice, which does no harm: a document that comes again \
 under its id is an unchanged recrawl. The exit code is 1 if something could not be read; everything else is sent.")]
 pub struct IngestArguments {
     /// Files, folders, or `-` for standard input, as `seamripper scan` reads them
@@ -151,11 +152,17 @@ fn summarise(summary: &Summary) {
     let Summary { n_documents, n_pages, n_emails, n_bytes, n_files_before, n_entries_before, .. } = summary;
     let (size, rate) = (DecimalBytes(*n_bytes), *n_documents as f64 / summary.seconds.max(1e-6));
     tell(format_args!(
-        "{n_documents} documents are durable: {n_pages} pages, {n_emails} mails; {size}, {rate:.0} documents/s"
+        "{} {} durable: {}, {}; {size}, {rate:.0} documents/s",
+        counted(*n_documents, "document"),
+        verb(*n_documents, "is", "are"),
+        counted(*n_pages, "page"),
+        counted(*n_emails, "mail")
     ));
     if *n_files_before + *n_entries_before > 0 {
         tell(format_args!(
-            "passed over, since they were sent before: {n_files_before} files, and {n_entries_before} documents of others (--again sends them too)"
+            "passed over, since sent before: {}, and {} of others (--again sends them too)",
+            counted(*n_files_before, "file"),
+            counted(*n_entries_before, "document")
         ));
     }
     if summary.n_troubles > 0 {

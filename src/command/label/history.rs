@@ -38,7 +38,7 @@ pub(super) struct ListArguments {
   seamripper label history m-5b1e0c9d7a66      of a document, or of the group that it is a copy in
   seamripper label history --domain parcel-desk.example --label allow
 
-JSON is that of schemas/labels.json. On Kafka the topic is compacted: what one author said of one target and label before their last
+JSON is that of schemas/labels.json. On Kafka the topic is compacted: what one author said of one target and label before their last \
 word on it may be gone.")]
 pub(super) struct HistoryArguments {
     /// The document, cluster or domain

@@ -41,8 +41,8 @@ Examples:
   seamripper label history m-5b1e0c9d7a66                         who said what of it, and why
   seamripper label export -o labels.jsonl                         for `label import` elsewhere, or `scan --labels`
 
-Any word is a label. Verdicts carry it from the next batch on, with the way it came (`labels` in schemas/verdict.json);
-`allow` overrides all others, and on the domain of a mail's sender counts only if that was authenticated. Where an id or a label
+Any word is a label. Verdicts carry it from the next batch on, with the way it came (`labels` in schemas/verdict.json); \
+`allow` overrides all others, and on the domain of a mail's sender counts only if that was authenticated. Where an id or a label \
 has the name of one of these commands: `seamripper label add list spam`.";
 
 #[derive(Debug, clap::Subcommand)]

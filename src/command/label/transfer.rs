@@ -3,6 +3,7 @@
 use super::desk::Desk;
 use super::put::line;
 use crate::command::report::print_json;
+use crate::command::words::{counted, verb};
 use crate::command::{Common, Ending};
 use crate::pipeline::register::posting::Posting;
 use crate::verdict::label::{Label, Record, Target};
@@ -67,7 +68,7 @@ pub(super) fn export(arguments: ExportArguments, common: &Common) -> anyhow::Res
                 file.flush()
             });
             written.with_context(|| format!("{} cannot be written", path.display()))?;
-            desk.say(format_args!("{} labels are in {}", held.len(), path.display()));
+            desk.say(format_args!("{} in {}", counted(held.len(), "label"), path.display()));
         }
         None => crate::command::output::print(crate::command::report::spelled_out(&lines).as_bytes())?,
     }
@@ -115,10 +116,16 @@ pub(super) fn import(arguments: ImportArguments, common: &Common) -> anyhow::Res
     if let [one] = &posted[..] {
         desk.say(format_args!("{}", line(one).trim_end()));
     }
-    desk.say(format_args!("{} labels are durable, {} were in force before", posted.len(), summary.n_unchanged));
+    desk.say(format_args!(
+        "{} {} durable, {} in force before",
+        counted(posted.len(), "label"),
+        verb(posted.len(), "is", "are"),
+        summary.n_unchanged
+    ));
     if n_unknown > 0 {
         desk.say(format_args!(
-            "warning: {n_unknown} are on documents of which no verdict is kept; they hold for those ids, and for copies of them"
+            "warning: {} on documents of which no verdict is kept: in force for those ids, and for copies of them",
+            counted(n_unknown, "label")
         ));
     }
     Ok(Ending::Good)

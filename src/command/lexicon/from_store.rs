@@ -4,13 +4,14 @@
 //! (`store.spelled_one_in`): a word that is common enough for a lexicon is met in one of them. Frequencies are never too
 //! high, and too low by the stated error at most. (`tests/promises/scan_command.rs`)
 
-use super::{Answer, BuildArguments, Portrait, print, write_whole};
+use super::{Answer, BuildArguments, forgotten, write};
+use crate::command::words::counted;
 use crate::command::{Ending, scan};
 use crate::config::Settings;
 use crate::document::Kind;
 use crate::signature::lexicon::{About, Lexicon};
 use crate::store::SeenWords;
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use serde::Serialize;
 use std::path::Path;
 
@@ -35,12 +36,10 @@ pub(super) fn build(store: &Path, arguments: &BuildArguments, settings: &Setting
     let name = |kind: Kind| if kind == Kind::Page { "page" } else { "mail" };
     ensure!(
         seen.n_documents >= 2,
-        "store {} has {} {}s, at least 2 are needed (there are {} {}s: --kind {})",
+        "store {} has {}, at least 2 are needed (and {}: --kind {})",
         store.display(),
-        seen.n_documents,
-        name(kind),
-        filter.store().seen_words(other).n_documents,
-        name(other),
+        counted(seen.n_documents, name(kind)),
+        counted(filter.store().seen_words(other).n_documents, name(other)),
         name(other),
     );
     let about = About {
@@ -52,26 +51,8 @@ pub(super) fn build(store: &Path, arguments: &BuildArguments, settings: &Setting
     };
     let terms = seen.terms.iter().filter(|(_, df)| df >= df_min).map(|(term, df)| (term.as_str(), *df));
     let lexicon = Lexicon::new(about, terms)?;
-    let bytes = lexicon.to_bytes();
-    write_whole(output, &bytes).with_context(|| format!("writing `{}`", output.display()))?;
-    let built = Built {
-        file: output.display().to_string(),
-        n_bytes: bytes.len(),
-        portrait: Portrait::of(&lexicon, settings),
-        counted: Counted::of(&seen),
-    };
-    print(&built, *form)?;
+    write(&lexicon, Counted::of(&seen), output, settings, *form)?;
     Ok(Ending::Good)
-}
-
-/// What is printed.
-#[derive(Serialize)]
-struct Built {
-    file: String,
-    n_bytes: usize,
-    #[serde(flatten)]
-    portrait: Portrait,
-    counted: Counted,
 }
 
 /// What the store had counted.
@@ -98,15 +79,11 @@ impl Counted {
     }
 }
 
-impl Answer for Built {
+impl Answer for Counted {
     fn lines(&self) -> String {
-        let Self { file, n_bytes, portrait, counted } = self;
-        let Counted { n_words, n_spelled, df_error_max, .. } = counted;
-        let mut lines = format!("{}: {n_bytes} bytes\n{}", super::plain(file), portrait.lines());
-        lines += &format!("counted     {n_words} words, {n_spelled} of them spelled out (store.spelled_one_in)\n");
-        if *df_error_max > 0 {
-            lines += &format!("            rare words were forgotten: frequencies may be {df_error_max} too low\n");
-        }
-        lines
+        let Self { n_words, n_spelled, df_error_max, .. } = self;
+        let words = counted(*n_words, "word");
+        format!("counted     {words}, {n_spelled} of them spelled out (store.spelled_one_in)\n")
+            + &forgotten("words", *df_error_max)
     }
 }

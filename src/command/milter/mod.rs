@@ -53,7 +53,7 @@ const PAUSE: Duration = Duration::from_millis(50);
   seamripper milter -c mail.toml               with your own [milter] settings
   postconf -e smtpd_milters=inet:127.0.0.1:8472 milter_default_action=accept
 
-A mail gets X-Seamripper-Status, -Class, -Group, -Size, -Spread, -Labels, -Cluster, -Id and -Mode; such fields that came with it go. What
+A mail gets X-Seamripper-Status, -Class, -Group, -Size, -Spread, -Labels, -Cluster, -Id and -Mode; such fields that came with it go. What \
 cannot be checked in time goes on with X-Seamripper-Status: unchecked. SIGTERM and Ctrl-C end it in order. docs/MAIL.md has more.")]
 pub struct MilterArguments {
     /// Log JSON rather than text

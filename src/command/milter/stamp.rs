@@ -9,7 +9,8 @@
 use super::server::Answer;
 use super::unchecked::Unchecked;
 use crate::config::Action;
-use crate::verdict::event::{Class, Outcome, Verdict};
+use crate::verdict::event::{Outcome, Verdict};
+use crate::verdict::label::ALLOW;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -17,8 +18,6 @@ use std::fmt::Write;
 const VALUE_BYTES_MAX: usize = 900;
 /// Labels that are listed.
 const LABELS_MAX: usize = 16;
-/// Outweighs all others.
-const ALLOW: &str = "allow";
 
 /// The end of a field's name, and its value.
 pub(super) type Field = (&'static str, String);
@@ -57,16 +56,11 @@ fn of_answer(Answer { verdict, is_shadow }: &Answer) -> Vec<Field> {
 }
 
 fn classes(verdict: &Verdict) -> String {
-    let name = |class: &Class| match class {
-        Class::Mirror => "mirror",
-        Class::Quilt => "quilt",
-        Class::Template => "template",
-    };
     match (verdict.outcome, &*verdict.classes) {
         (Outcome::Rejected, _) => "rejected".into(),
         (Outcome::Insufficient, []) => "insufficient".into(),
         (Outcome::Judged, []) => "original".into(),
-        (_, classes) => classes.iter().map(name).collect::<Vec<_>>().join(", "),
+        (_, classes) => classes.iter().map(|class| class.name()).collect::<Vec<_>>().join(", "),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Answer, Source};
 use crate::command::report::{plain, shortened};
+use crate::command::words::{counted, verb};
 use crate::pipeline::rehearsal::differences::{Counts, Example, Transition};
 use crate::pipeline::rehearsal::journal::{Began, Knowledge};
 use std::fmt::Write;
@@ -23,7 +24,7 @@ pub(super) fn lines(answer: &Answer, config: &Path) -> String {
     }
     let Counts { n_documents, n_same, n_changed, n_other_original, n_other_labels, n_late, transitions } =
         &answer.counts;
-    say(format_args!("{n_documents} documents: of {n_changed} another verdict, of {n_same} the same"));
+    say(format_args!("{}: of {n_changed} another verdict, of {n_same} the same", counted(*n_documents, "document")));
     if transitions.iter().any(|one| one.was != one.is) {
         say(format_args!("{:>10}  {:<22}  is", "documents", "was"));
     }
@@ -41,8 +42,9 @@ pub(super) fn lines(answer: &Answer, config: &Path) -> String {
     }
     if n_late.was + n_late.is > 0 {
         say(format_args!(
-            "beside them {} revisions then and {} now are of documents from before, or from longer ago than is held (--held)",
-            n_late.was, n_late.is
+            "beside them {} then and {} now, of documents from before, or from longer ago than is held (--held)",
+            counted(n_late.was, "revision"),
+            n_late.is
         ));
     }
     match &answer.source {
@@ -53,7 +55,9 @@ pub(super) fn lines(answer: &Answer, config: &Path) -> String {
             }
             if *n_entries_different > 0 {
                 say(format_args!(
-                    "warning: {n_entries_different} journal entries come out otherwise than they were published (`seamripper audit`)"
+                    "warning: {} {} out otherwise than published (`seamripper audit`)",
+                    counted(*n_entries_different, "journal entry"),
+                    verb(*n_entries_different, "comes", "come"),
                 ));
             }
         }
@@ -84,16 +88,13 @@ fn told(example: &Example) -> String {
 /// From where on the journal was replayed, and what that leaves out.
 fn beginning(began: &Began, n_entries: u64) -> String {
     let Began { with, entry, n_records_before, why } = began;
-    let missing = format!("{n_records_before} records before it were not replayed");
+    let replayed = format!("replayed: {}", counted(n_entries, "journal entry"));
+    let missing = format!("not replayed: {} before it", counted(*n_records_before, "record"));
     match with {
-        Knowledge::All => format!("{n_entries} journal entries were replayed, from the first on"),
-        Knowledge::Snapshot => {
-            format!(
-                "{n_entries} journal entries were replayed from entry {entry} on, with the snapshot before it; {missing}"
-            )
-        }
+        Knowledge::All => format!("{replayed}, from the first on"),
+        Knowledge::Snapshot => format!("{replayed}, from entry {entry} on, with the snapshot before it; {missing}"),
         Knowledge::Nothing => format!(
-            "{n_entries} journal entries were replayed from entry {entry} on; {missing}, and both sides know nothing of them: {}",
+            "{replayed}, from entry {entry} on; {missing}, of which both sides know nothing: {}",
             why.as_deref().unwrap_or("there is no snapshot")
         ),
     }

@@ -7,8 +7,9 @@ use super::page::Page;
 use super::ranking::{Ranked, Ranking};
 use super::tally::KNOWN_MAX;
 use super::{Key, brief, left_out, section};
+use crate::command::words::template_kind;
 use crate::document::Kind;
-use crate::verdict::event::{ClusterEvent, TemplateKind, Verdict};
+use crate::verdict::event::{ClusterEvent, Verdict};
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
@@ -95,15 +96,6 @@ impl Clusters {
     }
 }
 
-fn kind_name(kind: TemplateKind) -> &'static str {
-    match kind {
-        TemplateKind::Template => "template",
-        TemplateKind::LinkFarm => "link farm",
-        TemplateKind::Mirror => "mirror site",
-        TemplateKind::CopyPaste => "copy and paste",
-    }
-}
-
 const HEAD: &str = "<div class=\"wide\"><table class=\"sortable clusters\"><thead><tr>\
     <th scope=\"col\" data-sort=\"number\" aria-sort=\"ascending\">#</th><th scope=\"col\" data-sort=\"text\">Cluster</th>\
     <th scope=\"col\" data-sort=\"text\">Kind</th><th scope=\"col\" data-sort=\"number\">Members</th>\
@@ -144,7 +136,7 @@ fn write_row(page: &mut Page, index: usize, event: &ClusterEvent, examples: &[(O
     number(page, "Rank", index as f64 + 1.0);
     page.shown(index + 1).markup("</td><td data-label=\"Cluster\">").name(&event.id);
     page.markup("</td><td data-label=\"Kind\"><span class=\"tag\">")
-        .markup(kind_name(event.kind))
+        .markup(template_kind(event.kind))
         .markup("</span> <span class=\"soft\">");
     page.markup(if event.kind_of_documents == Kind::Email { "mails" } else { "pages" });
     page.markup(if event.expired { ", expired</span></td>" } else { "</span></td>" });

@@ -8,8 +8,9 @@ use super::groups::{Group, Member};
 use super::page::Page;
 use super::quilts::write_shortened;
 use super::{PAGE_BYTES_MAX, left_out, section};
+use crate::command::words;
 use crate::verdict::event::{Signal, TextView};
-use crate::verdict::relation::{Direction, Relation};
+use crate::verdict::relation::Direction;
 
 /// Groups that are shown unfolded.
 const OPEN_MAX: usize = 2;
@@ -82,8 +83,10 @@ fn write_members(page: &mut Page, group: &Group) {
         if let Some(domain) = &member.domain {
             page.name(domain);
         }
-        page.markup("</td><td data-label=\"Relation\"><span class=\"tag\">").markup(relation_name(member.relation));
+        page.markup("</td><td data-label=\"Relation\"><span class=\"tag\">").markup(words::relation(member.relation));
         page.markup("</span>").markup(match member.direction {
+            // A copy may be a little longer or shorter.
+            _ if member.signals != [Signal::Sentences] => "",
             Direction::Equal => "",
             Direction::ThisInThat => " <span class=\"soft\">part of the head</span>",
             Direction::ThatInThis => " <span class=\"soft\">holds the head</span>",
@@ -96,7 +99,7 @@ fn write_members(page: &mut Page, group: &Group) {
             .score(member.containment);
         page.markup("</td><td class=\"soft\" data-label=\"Found by\">");
         for (index, signal) in member.signals.iter().enumerate() {
-            page.markup(if index > 0 { ", " } else { "" }).markup(signal_name(*signal));
+            page.markup(if index > 0 { ", " } else { "" }).markup(words::signal(*signal));
         }
         page.markup(match member.view {
             TextView::Shown => "",
@@ -110,26 +113,6 @@ fn write_members(page: &mut Page, group: &Group) {
         page.markup("<p class=\"left-out\">and ")
             .counted(group.n_further(), "further copy", "further copies")
             .markup("</p>");
-    }
-}
-
-/// The name of a relation for people.
-pub(super) fn relation_name(relation: Relation) -> &'static str {
-    match relation {
-        Relation::ExcerptList => "excerpt list",
-        Relation::SameSite => "same site",
-        Relation::LinkList => "link list",
-        Relation::SharedPassages => "shared passages",
-        other => other.name(),
-    }
-}
-
-fn signal_name(signal: Signal) -> &'static str {
-    match signal {
-        Signal::Digest => "digest",
-        Signal::Imatch => "I-Match",
-        Signal::Minhash => "minhash",
-        Signal::Sentences => "sentences",
     }
 }
 

@@ -1,10 +1,10 @@
 //! Labels that documents carry, and documents that share rare sentences without being copies.
 
-use super::mirrors::relation_name;
 use super::page::Page;
 use super::ranking::Ranked;
 use super::tally::{Line, Tally};
 use super::{brief, left_out, section};
+use crate::command::words::relation;
 use crate::verdict::event::{Carried, Related, Verdict, Via};
 use crate::verdict::relation::Direction;
 use std::cmp::Ordering;
@@ -98,10 +98,7 @@ fn write_label(page: &mut Page, label: &Carried) {
 }
 
 fn write_related(page: &mut Page, related: &Related) {
-    page.markup("<li><span class=\"tag\">")
-        .markup(relation_name(related.relation))
-        .markup("</span> ")
-        .name(&related.of);
+    page.markup("<li><span class=\"tag\">").markup(relation(related.relation)).markup("</span> ").name(&related.of);
     if let Some(url) = &related.url {
         page.markup(" <span class=\"soft\">").name(url).markup("</span>");
     }

@@ -199,15 +199,15 @@ impl Tally {
 
 /// Whether later documents may be copies of this one: copies are none, what is contained in another is its own head.
 fn may_be_head(verdict: &Verdict) -> bool {
-    let is_copy = |mirror: &crate::verdict::event::Mirror| mirror.direction == Default::default();
-    verdict.outcome == Outcome::Judged && !verdict.mirror.as_ref().is_some_and(is_copy)
+    verdict.outcome == Outcome::Judged && verdict.group() == verdict.id
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::sample::{mirror_of, original, quilt_of};
     use super::*;
-    use crate::verdict::event::Recrawl;
+    use crate::verdict::event::{Mirror, Recrawl, Signal};
+    use crate::verdict::relation::Direction;
 
     #[test]
     fn the_last_event_of_an_id_holds() {
@@ -222,6 +222,15 @@ mod tests {
         assert_eq!((tally.n(Line::All, Some(Kind::Page)), tally.n(Line::All, Some(Kind::Email))), (3, 0));
         assert_eq!((tally.place(2), tally.place(3)), (Some("b.html"), None), "copies are nobody's head");
         assert_eq!(tally.n_events, 4);
+        // Whichever of the two is the longer.
+        let with = |change: fn(&mut Mirror)| {
+            let mut verdict = mirror_of("d", "b", 0.9);
+            verdict.mirror.as_mut().map(change).unwrap();
+            verdict
+        };
+        tally.count(4, &with(|mirror| mirror.direction = Direction::ThisInThat), "copy.html");
+        tally.count(5, &with(|mirror| mirror.signals = vec![Signal::Sentences]), "part.html");
+        assert_eq!((tally.place(4), tally.place(5)), (None, Some("part.html")));
     }
 
     #[test]

@@ -63,7 +63,7 @@ Examples:
   zcat pages.jsonl.gz | seamripper sign -          JSON envelopes from standard input
   seamripper sign site/ | jq -r 'select(.outcome == \"signed\") | [.id, .read.n_words] | @tsv'
 
-The objects are described by schemas/signatures.json. The exit code is 1 if a file or a document could not be read;
+The objects are described by schemas/signatures.json. The exit code is 1 if a file or a document could not be read; \
 everything else is still signed.";
 
 /// Runs it.

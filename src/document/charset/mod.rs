@@ -73,17 +73,6 @@ pub fn decode<'a>(body: &'a [u8], content_type: Option<&str>) -> Decoded<'a> {
         .unwrap_or_else(|| decoded(detect::charset(body), body, Origin::Detected))
 }
 
-/// The text of bytes whose carrier calls their charset `label`, as a MIME part does. Without a credible label the bytes
-/// speak for themselves.
-pub fn decode_with<'a>(label: &str, bytes: &'a [u8]) -> Decoded<'a> {
-    if let Some((encoding, len)) = Encoding::for_bom(bytes) {
-        return decoded(encoding, &bytes[len..], Origin::Bom);
-    }
-    declared(label.as_bytes(), bytes, Origin::ContentType)
-        .or_else(|| utf8_or_utf16(bytes))
-        .unwrap_or_else(|| decoded(detect::charset(bytes), bytes, Origin::Detected))
-}
-
 /// The text by what `head` declares.
 fn declared_in<'a>(head: &[u8], body: &'a [u8]) -> Option<Decoded<'a>> {
     if let Some(encoding) = prescan::xml_utf16(head) {
@@ -144,7 +133,7 @@ fn decoded<'a>(encoding: &'static Encoding, bytes: &'a [u8], origin: Origin) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use encoding_rs::{BIG5, EUC_JP, EUC_KR, GBK, ISO_2022_JP, KOI8_R, SHIFT_JIS, WINDOWS_1251, WINDOWS_1252};
+    use encoding_rs::{EUC_JP, EUC_KR, GBK, ISO_2022_JP, KOI8_R, SHIFT_JIS, WINDOWS_1251, WINDOWS_1252};
     use proptest::prelude::*;
 
     const JAPANESE: &str = "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。何でも薄暗いじめじめした所で\
@@ -294,15 +283,6 @@ mod tests {
         assert_eq!(told(b"\x1b$B\n<p>not Japanese at all\x1b$B\x1b", None).0, "UTF-8");
     }
 
-    #[test]
-    fn a_part_is_decoded_by_its_label() {
-        let (body, _, _) = BIG5.encode("中文");
-        let decoded = decode_with("big5", &body);
-        assert_eq!((&*decoded.text, decoded.origin), ("中文", Origin::ContentType));
-        assert_eq!(&*decode_with("x-unknown", "中文".as_bytes()).text, "中文");
-        assert_eq!(&*decode_with("", "<meta charset=koi8-r>é".as_bytes()).text, "<meta charset=koi8-r>é");
-    }
-
     proptest! {
         #[test]
         fn any_bytes_have_a_text(
@@ -326,7 +306,6 @@ mod tests {
             // Every byte is at most one replacement character.
             prop_assert!(decoded.text.len() <= body.len() * 3);
             prop_assert!(Encoding::for_label(decoded.charset.as_bytes()).is_some());
-            decode_with(content_type.as_deref().unwrap_or_default(), &body);
         }
 
         #[test]

@@ -14,7 +14,7 @@
 //! `font-size: 0` up to where an element inside has another size. `<html>` and `<body>` hide nothing: a page that
 //! hides all of itself shows itself by script.
 //!
-//! **The outline** holds the block-level elements ([`Tag::is_block`]) that have visible text, in document order, parents
+//! **The outline** holds the block-level elements that have visible text, in document order, parents
 //! before children. Left out, so that their children count as those of the element around them: `html`, `body`,
 //! `form`, `tbody`, `thead`, `tfoot`, all inline elements, and elements deeper than `limits.nesting_max`. A span runs
 //! from the first to after the last visible character inside, without the line feeds around it; the lines between the

@@ -216,11 +216,6 @@ impl Tag {
         (Self::H1 as u8..=Self::H6 as u8).contains(&(self as u8))
     }
 
-    /// Whether the outline records it where it holds text.
-    pub fn is_block(self) -> bool {
-        self.is(BLOCK)
-    }
-
     #[inline]
     pub(super) fn flags(self) -> u32 {
         FLAGS[self as usize]

@@ -21,14 +21,8 @@ pub fn strip(source: &str, noise: &mut Vec<u8>) {
     Way::best().strip(source, noise);
 }
 
-/// The same for one tag (from `<` to `>`), with each run of white space as one space.
-///
-/// Where the whole page is at hand, [`strip_tags`] costs less.
-pub fn strip_tag(tag: &str, noise: &mut Vec<u8>) {
-    strip_tags(tag, &[Span::new(0, tag.len())], noise);
-}
-
-/// The noise of many tags of one page: `tags` are their places in `source`. A run of white space ends with its tag.
+/// The same for the tags of a page (each from `<` to `>`), with each run of white space as one space: `tags` are their places in
+/// `source`. A run of white space ends with its tag.
 ///
 /// Panics when a span does not lie in `source` or cuts a character: that is a bug in the caller.
 pub fn strip_tags(source: &str, tags: &[Span], noise: &mut Vec<u8>) {

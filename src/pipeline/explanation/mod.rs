@@ -1,12 +1,14 @@
 //! Why a document got its verdict: every score beside its threshold ([`scores`]), and the passages that it shares with those that the
 //! verdict names, quoted from both texts where these can still be read ([`shared`]).
 //!
-//! `seamripper explain` reads files again, and `GET /v1/explain` records of a bus ([`records`]), as `GET /v1/texts` does.
+//! `seamripper explain` reads files again, and `GET /v1/explain` records of a bus ([`records`]), as `GET /v1/texts` does. `seamripper
+//! compare` has two documents and no stream: what the filter would say of them alone is a [`pair`].
 //!
 //! # Invariants
 //! - What can no longer be read is said to be gone, and nothing is made up for it. (`tests/promises/explain_command.rs`,
 //!   `tests/promises/http/explain.rs`)
 
+pub mod pair;
 pub mod records;
 pub mod scores;
 pub mod shared;

@@ -1,7 +1,9 @@
 //! Every score that decides something, beside its threshold.
 
-use crate::config::Settings;
+use crate::config::{MirrorSettings, Settings};
 use crate::document::Kind;
+use crate::signature::Signatures;
+use crate::text::Text;
 use crate::verdict::event::{Features, Verdict};
 use crate::verdict::relation::{CONTAINMENT_ABOVE, OVERLAP_ABOVE};
 use serde::Serialize;
@@ -25,18 +27,50 @@ pub struct Score {
     pub crossed: bool,
 }
 
-/// The scores of a verdict; none of what could not be read.
-pub fn of(verdict: &Verdict, settings: &Settings) -> Vec<Score> {
+/// What the texts of two documents are compared by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// Distinct terms: mails, and pages without a run of words.
+    Terms,
+    /// Shingles: pages.
+    Shingles,
+    /// Shingles of a text in a script without spaces.
+    UnspacedShingles,
+}
+
+impl Measure {
+    /// That of a document.
+    pub fn of(text: &Text, signatures: &Signatures) -> Self {
+        let has_shingles = signatures.shown_shingles.is_some() || signatures.shingles.is_some();
+        match signatures.kind {
+            Kind::Page if has_shingles && text.is_unspaced() => Self::UnspacedShingles,
+            Kind::Page if has_shingles => Self::Shingles,
+            Kind::Page | Kind::Email => Self::Terms,
+        }
+    }
+
+    /// A likeness beside what a copy has.
+    pub fn score(self, likeness: f64, mirror: &MirrorSettings) -> Score {
+        let (score, threshold, setting) = match self {
+            Self::Terms => ("cosine of distinct terms", mirror.cosine_min, "mirror.cosine_min"),
+            Self::Shingles => ("resemblance of shingles", mirror.resemblance_min, "mirror.resemblance_min"),
+            Self::UnspacedShingles => {
+                ("resemblance of shingles", mirror.resemblance_min_unspaced, "mirror.resemblance_min_unspaced")
+            }
+        };
+        least("mirror", score, likeness, threshold, setting)
+    }
+}
+
+/// The scores of a verdict; none of what could not be read. Where the text is gone, so that its own `measure` is not known, it is
+/// taken for that of its kind.
+pub fn of(verdict: &Verdict, measure: Option<Measure>, settings: &Settings) -> Vec<Score> {
     let (Some(features), Some(kind)) = (&verdict.features, verdict.kind) else { return Vec::new() };
     let Settings { text, mirror, quilt, template, .. } = settings;
     let Features { resemblance, frame, style_bins, cluster_size, .. } = *features;
     let mut scores = vec![least("text", "distinct terms", features.n_terms, text.terms_min as f64, "text.terms_min")];
-    scores.push(match kind {
-        Kind::Page => {
-            least("mirror", "resemblance of shingles", resemblance, mirror.resemblance_min, "mirror.resemblance_min")
-        }
-        Kind::Email => least("mirror", "cosine of distinct terms", resemblance, mirror.cosine_min, "mirror.cosine_min"),
-    });
+    let usual = if kind == Kind::Page { Measure::Shingles } else { Measure::Terms };
+    scores.push(measure.unwrap_or(usual).score(resemblance, mirror));
     if let Some(found) = &verdict.mirror {
         scores.push(least("mirror", "likeness to the head", found.resemblance, mirror.head_min, "mirror.head_min"));
     }
@@ -61,10 +95,10 @@ pub fn of(verdict: &Verdict, settings: &Settings) -> Vec<Score> {
     };
     scores.extend([
         least("template", "style bins, of 128", style_bins, bins_min.into(), setting),
-        least("template", "pages of the cluster", cluster_size, template.size_min.into(), "template.size_min"),
+        least("template", "documents of the cluster", cluster_size, template.size_min.into(), "template.size_min"),
         least(
             "template",
-            "pages that link to others",
+            "documents that link to others",
             features.cluster_linked,
             template.linked_min,
             "template.linked_min",

@@ -3,6 +3,7 @@
 //! # Invariants
 //! - No more is quoted than was asked for, and it is said how much there is. (`quotations_keep_to_their_bounds`)
 
+use super::scores::Measure;
 use crate::config::Settings;
 use crate::document::{Span, excerpt};
 use crate::pipeline::Made;
@@ -118,14 +119,14 @@ pub enum Reading {
     Late,
 }
 
-/// What the document `id`, whose record is `source`, shares with `named`; and whether its own text is gone.
+/// What the document `id`, whose record is `source`, shares with `named`; and what it is compared by, where its own text is not gone.
 pub fn of(
     (id, source): (&str, &Source),
     named: Vec<Named>,
     archive: &mut dyn Archive,
     bounds: Bounds,
     settings: &Settings,
-) -> (Vec<Shared>, bool) {
+) -> (Vec<Shared>, Option<Measure>) {
     let own = match archive.read(source, id) {
         Reading::Read(own) => Some(own),
         Reading::Gone | Reading::Late => None,
@@ -142,7 +143,7 @@ pub fn of(
         };
         shared.push(Shared { of, class, place, share, texts, late });
     }
-    (shared, own.is_none())
+    (shared, own.map(|own| Measure::of(&own.text, &own.signatures)))
 }
 
 impl Texts {

@@ -5,7 +5,9 @@
 //! - Every document of the repository holds. (`what_the_documents_name_is_there`)
 //! - Each kind of mistake is told, with its line. (`mistakes_are_told`)
 
+mod first_change;
 mod heads;
+mod numbers;
 pub(crate) mod page;
 mod repository;
 mod shell;

@@ -155,7 +155,11 @@ impl<'a> Naive<'a> {
             self.learn(this);
         }
         self.standings.retain(|of, _| self.prototypes.contains_key(of));
-        let sources = self.judge_quilt(this, head, learns, &gram_hits);
+        let mut sources = self.judge_quilt(this, head, learns, &gram_hits);
+        // A copy follows its head.
+        if joined.is_some_and(|of| !self.standings.get(&of).is_some_and(|standing| standing.is_quilt)) {
+            sources.clear();
+        }
         let contained = self.contained(this, head, &sentence_hits, &gram_hits);
         self.said.push(Said {
             mirror: joined.or(contained).map(|of| self.id(of).to_owned()),

@@ -14,6 +14,7 @@ mod mail;
 mod quilts;
 mod relations;
 mod scenes;
+mod stitched;
 mod template;
 mod versions;
 

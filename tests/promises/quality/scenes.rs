@@ -2,7 +2,7 @@
 
 use super::articles::{page, sentence, sentences};
 use super::corpora::{html_page, raw_mail};
-use super::{Input, folded, is, is_full, judged, share};
+use super::{Input, by_id, folded, is, is_full, judged, judged_exactly, share};
 use seamripper::config::Settings;
 use seamripper::verdict::event::{Class, Outcome, Recrawl, Verdict};
 use std::collections::{BTreeSet, HashMap};
@@ -291,6 +291,35 @@ fn a_plundered_original_is_no_quilt() {
             let quilt = &told[&format!("http://taker{taker}.example/")];
             assert!(is(quilt, Class::Quilt) && sources(quilt).contains("http://plundered.example/"));
         }
+    }
+}
+
+/// An article that has half of its words from one other is no quilt. A copy of it that has taken two sentences from each of three more
+/// is no quilt either: the article is what it is made of. A copy of a quilt is one.
+#[test]
+fn a_copy_is_a_quilt_if_its_head_is() {
+    let half = [sentences(900, 0..11), sentences(901, 0..20)].concat();
+    let mut inputs = vec![at("http://half.example/", &half)];
+    inputs.extend((1..=4).map(|article| at(&format!("http://source{article}.example/"), &sentences(article, 0..10))));
+    let article = sentences(900, 0..20);
+    let copy = [article.clone(), (1..=3).flat_map(|other| sentences(other, 3..5)).collect()].concat();
+    let quilt = [sentences(1, 0..5), sentences(2, 0..5), sentences(3, 5..10), sentences(4, 5..10)].concat();
+    let copied = [quilt.clone(), sentences(950, 0..1)].concat();
+    for (id, text) in [("article", &article), ("copy", &copy), ("quilt", &quilt), ("copied", &copied)] {
+        inputs.push(at(&format!("http://{id}.example/"), text));
+    }
+    let streamed = told(inputs.clone(), &Settings::default());
+    let exact = judged_exactly(inputs, &Settings::default());
+    for told in [by_id(&streamed.into_values().collect::<Vec<_>>()), by_id(&exact)] {
+        let of = |id: &str| told[&*format!("http://{id}.example/")];
+        let head = |id: &str| of(id).mirror.as_ref().map(|mirror| mirror.of.as_str());
+        assert_eq!((head("copy"), head("copied")), (Some("http://article.example/"), Some("http://quilt.example/")));
+        let features = of("copy").features.unwrap();
+        assert!(features.patch_fraction >= 0.5 && features.n_sources >= 4.0, "by itself it would be one: {features:?}");
+        assert_eq!(
+            ["article", "copy", "quilt", "copied"].map(|id| is(of(id), Class::Quilt)),
+            [false, false, true, true]
+        );
     }
 }
 

@@ -1,0 +1,93 @@
+//! What can be said of a document without the decisions on others: whose grams and rare sentences it has.
+//!
+//! Each document is scored by itself, so that a batch can be cut among threads. Decisions come after it, one after the other
+//! ([`judge`](super::judge)).
+//!
+//! # Invariants
+//! - Scores are the same for any number of threads. (`tests/promises/fold.rs`)
+
+use super::cover::{BITS_MAX, Bits, Cloth};
+use super::judge::Judge;
+use super::kinship::{self, Kin};
+use super::quilt::Shared;
+use crate::store::{Arrival, GramHit, Hits, Ref, Settled, Store};
+use std::thread;
+
+/// Sources that are looked at, those with the most grams first.
+const SOURCES_MAX: usize = 64;
+/// A thread is worth its while for a few dozen documents.
+const PER_THREAD_MIN: usize = 32;
+
+/// What can be said of a document without the decisions on others.
+pub(super) struct Scores {
+    pub(super) cloth: Cloth,
+    pub(super) sources: Vec<Shared>,
+    pub(super) kin: Vec<Kin>,
+    pub(super) core_chars: u64,
+    /// Grams in common with each head, ascending.
+    pub(super) n_common: Vec<(Ref, u32)>,
+}
+
+impl Judge {
+    /// The scores of a batch, in its order.
+    pub(super) fn scores(
+        &self,
+        batch: &[Arrival],
+        settled: &[Settled],
+        hits: &[Hits],
+        store: &Store,
+        n_threads: usize,
+    ) -> Vec<Scores> {
+        let n_threads = n_threads.clamp(1, batch.len().div_ceil(PER_THREAD_MIN).max(1));
+        let score = |number: usize| self.score(&batch[number], &settled[number], &hits[number], store);
+        if n_threads == 1 {
+            return (0..batch.len()).map(score).collect();
+        }
+        let per_thread = batch.len().div_ceil(n_threads);
+        thread::scope(|scope| {
+            let threads: Vec<_> = (0..batch.len())
+                .step_by(per_thread)
+                .map(|first| {
+                    let score = &score;
+                    scope.spawn(move || (first..batch.len().min(first + per_thread)).map(score).collect::<Vec<_>>())
+                })
+                .collect();
+            let join = |thread: thread::ScopedJoinHandle<'_, Vec<Scores>>| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            threads.into_iter().flat_map(join).collect()
+        })
+    }
+
+    /// The scores of one document.
+    pub(super) fn score(&self, arrival: &Arrival, settled: &Settled, hits: &Hits, store: &Store) -> Scores {
+        let signatures = &arrival.signatures;
+        let places = &arrival.places[..arrival.places.len().min(store.plan().n_places())];
+        let cloth = Cloth::new(places, signatures.n_core_words, arrival.unspaced, BITS_MAX, &self.quilt);
+        let mut by_source: Vec<GramHit> =
+            hits.grams.iter().filter(|hit| Some(hit.of) != settled.head).copied().collect();
+        by_source.sort_unstable_by_key(|hit| (hit.of, hit.mine));
+        let (mut sources, mut n_common): (Vec<Shared>, Vec<(Ref, u32)>) = (Vec::new(), Vec::new());
+        for shared in by_source.chunk_by(|a, b| a.of == b.of) {
+            let of = shared[0].of;
+            n_common.push((of, shared.len() as u32));
+            let Some(server) = store.server(of) else { continue };
+            if self.quilt.foreign && server.is(settled.server) {
+                continue;
+            }
+            let mut bits = Bits::new();
+            shared.iter().for_each(|hit| bits.set(cloth.bit(hit.mine.into())));
+            sources.push(Shared { of, bits, theirs: shared.iter().map(|hit| hit.theirs).collect(), server });
+        }
+        // The older of equals: a slot is used again, so that its number says nothing.
+        sources.sort_by_cached_key(|source| (std::cmp::Reverse(source.theirs.len()), store.born(source.of)));
+        sources.truncate(SOURCES_MAX);
+        Scores {
+            cloth,
+            sources,
+            kin: kinship::kin(&hits.sentences, &signatures.sentences),
+            core_chars: kinship::core_chars(&signatures.sentences),
+            n_common,
+        }
+    }
+}
