@@ -26,7 +26,7 @@ use std::thread;
   seamripper lexicon build ham/ -o ham.lexicon --about 'our own mail of 2025, without spam'
   seamripper lexicon build --store seen.store --kind mail -o mail.lexicon
   seamripper lexicon inspect                       the built-in lexicons
-  seamripper lexicon inspect my.lexicon            what it was built from, and how many terms it keeps
+  seamripper lexicon inspect my.lexicon            what it was built from, how many terms it keeps
   seamripper lexicon inspect english-mail account  in how many documents a word stands
 
 Use it with a setting: SEAMRIPPER_IMATCH__PAGE_LEXICON=my.lexicon seamripper sign page.html")]

@@ -100,7 +100,7 @@ Examples:
   seamripper replay --config new.toml          ... what it would have said under other settings
   seamripper scan crawl.warc.gz mails/ > verdicts.jsonl
   seamripper explain ID --from crawl.warc.gz   why a document got its verdict, with the passages
-  seamripper sign page.html mails.mbox.gz      what was read, and its signatures, one JSON object per document
+  seamripper sign page.html mails.mbox.gz      what was read, and signatures, as lines of JSON
   seamripper sign --text page.html             the visible text that all spans refer to
   seamripper compare a.html b.html             how alike two documents are, and why
   seamripper tune --resemblance 0.8 --miss 0.001

@@ -60,9 +60,9 @@ const HELD_MAX: usize = 900_000;
 
 const EXAMPLES: &str = "\
 Examples:
-  seamripper replay --config new.toml                       what a run would have said under new.toml
-  seamripper replay --config new.toml --against old.toml    the same, where new.toml has another secret or bus
-  seamripper replay --config new.toml mails.mbox            both settings over the same files
+  seamripper replay --config new.toml                     what a run would have said under new.toml
+  seamripper replay --config new.toml --against old.toml  where new.toml has another secret or bus
+  seamripper replay --config new.toml mails.mbox          both settings over the same files
   seamripper replay --config new.toml --examples 20 > changes.json
 
 --config is the configuration to try, whole, as `run --config` would have it. The journal is read from its beginning, or from the \

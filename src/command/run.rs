@@ -22,7 +22,7 @@ use tracing_subscriber::EnvFilter;
   seamripper run                               on the embedded bus, in the folder seamripper-data
   seamripper run -c kafka.toml                 on Kafka
   seamripper run --until-idle 2                judges what is there, and ends
-  seamripper run --role sign -c kafka.toml     signs for a store elsewhere, on as many machines as you like
+  seamripper run --role sign -c kafka.toml     signs for a store elsewhere, on many machines
 
 Another terminal: seamripper ingest mails/, seamripper tail. A browser: http://127.0.0.1:8470/ (http.listen). RUST_LOG=debug says more. SIGTERM and Ctrl-C end it in order.")]
 pub struct RunArguments {

@@ -81,11 +81,11 @@ pub struct ScanArguments {
 const EXAMPLES: &str = "\
 Examples:
   seamripper scan crawl.warc.gz mails/ > verdicts.jsonl
-  seamripper scan crawl/ | jq -r 'select(.classes | index(\"quilt\")) | [.id, .quilt.patch_fraction] | @tsv'
+  seamripper scan crawl/ | jq -r 'select(.classes | index(\"quilt\")) | [.id, .quilt.kind] | @tsv'
   seamripper scan monday.mbox --store seen.store -o monday.jsonl
   seamripper scan tuesday.mbox --store seen.store -o tuesday.jsonl      knows Monday's mails
   seamripper scan crawl.warc.gz --clusters clusters.jsonl --labels labels.jsonl
-  seamripper scan sample.warc.gz --exact -o exact.jsonl                 what the stream is measured against
+  seamripper scan sample.warc.gz --exact -o exact.jsonl       what the stream is measured against
   seamripper scan crawl.warc.gz --report report.html -o verdicts.jsonl
 
 The objects are described by schemas/verdict.json; the last one of an id holds, since later documents can change what was \

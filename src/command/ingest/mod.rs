@@ -32,7 +32,7 @@ const LEDGER: &str = "ingest.sqlite";
 /// The arguments of `seamripper ingest`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  seamripper ingest crawl.warc.gz mails/       to the embedded bus, whether `seamripper run` is running or not
+  seamripper ingest crawl.warc.gz mails/       to the embedded bus, beside a run or without one
   seamripper ingest -c kafka.toml mails.mbox   to Kafka
   producer | seamripper ingest -f jsonl -      envelopes from a pipe, as they come
 

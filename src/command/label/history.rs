@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   seamripper label list                        all labels in force
-  seamripper label list m-5b1e0c9d7a66         those of a document, or of the group that it is a copy in
+  seamripper label list m-5b1e0c9d7a66         those of a document, or of its group
   seamripper label list --label spam --by ada
   seamripper label list --json | jq -r .target.domain")]
 pub(super) struct ListArguments {

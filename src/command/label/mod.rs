@@ -33,13 +33,13 @@ pub struct LabelArguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  seamripper label m-5b1e0c9d7a66 spam --why 'forty complaints'   on a mail, and so on all copies of it
+  seamripper label m-5b1e0c9d7a66 spam --why 'forty complaints'   on a mail and all its copies
   seamripper label t-9a0f3e715b2c8d04 spam --why 'casino farm'     on a cluster of pages
   seamripper label --domain parcel-desk.example allow --why 'our own parcel service'
   seamripper label undo m-5b1e0c9d7a66 spam --why 'it was our newsletter'
   seamripper label list                                           what is in force, and who says so
   seamripper label history m-5b1e0c9d7a66                         who said what of it, and why
-  seamripper label export -o labels.jsonl                         for `label import` elsewhere, or `scan --labels`
+  seamripper label export -o labels.jsonl                         for `label import` or `scan`
 
 Any word is a label. Verdicts carry it from the next batch on, with the way it came (`labels` in schemas/verdict.json); \
 `allow` overrides all others, and on the domain of a mail's sender counts only if that was authenticated. Where an id or a label \
