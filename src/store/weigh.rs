@@ -387,7 +387,7 @@ impl<'a> View<'a> {
             }
         }
         if probe.own.is_some() {
-            self.prefetch_words(probe.arrival.signatures.kind, &counted_terms(probe.arrival)[..]);
+            self.prefetch_words(probe.arrival.signatures.kind, counted_terms(probe.arrival));
         }
     }
 
@@ -465,10 +465,9 @@ impl Shard<'_> {
         }
         let terms = counted_terms(arrival);
         for (number, &term) in terms.iter().enumerate() {
-            self.view().prefetch_words(
-                arrival.signatures.kind,
-                terms.get(number + WORDS_AHEAD..).unwrap_or(&[]).get(..1).unwrap_or(&[]),
-            );
+            // Of a long page each is asked for a little before its turn.
+            let later = terms.get(number + WORDS_AHEAD).map_or(&[][..], std::slice::from_ref);
+            self.view().prefetch_words(arrival.signatures.kind, later);
             let key = mix(term, WORD);
             if let Some(partition) = self.get_mut(key) {
                 partition.words[kind].add(key);

@@ -80,7 +80,7 @@ mod tests {
     /// Twenty words to a sentence, of which every `nth` is another one.
     fn page(n_sentences: usize, nth: usize) -> String {
         let word = |n: usize| {
-            let other = if nth > 0 && n % nth == 0 { "other" } else { "" };
+            let other = if nth > 0 && n.is_multiple_of(nth) { "other" } else { "" };
             format!("{other}word{}{}", ["alpha", "bravo", "delta", "gamma", "omega"][n % 5], "x".repeat(n / 5 % 60))
         };
         let sentence = |s: usize| (20 * s..20 * s + 20).map(word).collect::<Vec<_>>().join(" ");
