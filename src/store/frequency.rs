@@ -1,6 +1,6 @@
 //! In how many documents a long sentence stood, about: never seen, once, a few times, too often.
 //!
-//! Most sentences are seen once. A Bloom filter, the [doorkeeper](super::doorkeeper), remembers the first sighting; only from the
+//! Most sentences are seen once. A Bloom filter, the [doorkeeper], remembers the first sighting; only from the
 //! second on does a sentence take a counter, of one byte beside 24 bits of its hash. Two generations are kept: when the current
 //! one has met as many distinct sentences as it was planned for, the older is dropped, so that the filters never fill
 //! up and what is no longer said is forgotten. This only counts: no filter ever keeps a first posting out.
