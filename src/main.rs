@@ -3,7 +3,7 @@
 use clap::Parser;
 use seamripper::bus::BusError;
 use seamripper::command::output::{ERROR, tell};
-use seamripper::command::{Arguments, Ending, run};
+use seamripper::command::{Arguments, Ending, heap, run};
 use seamripper::config::Problems;
 use std::process::ExitCode;
 
@@ -11,6 +11,7 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    heap::give_back_at_once();
     match run(Arguments::parse()) {
         Ok(Ending::Good) => ExitCode::SUCCESS,
         Ok(Ending::SomeFailed) => ExitCode::FAILURE,

@@ -9,6 +9,7 @@ pub mod complaints;
 pub mod completions;
 pub mod config;
 pub mod explain;
+pub mod heap;
 pub mod ingest;
 pub mod interruption;
 pub mod label;

@@ -3,6 +3,8 @@
 //! # Invariants
 //! - What exactly-once rests on cannot be passed through. (`what_promises_rest_on_is_not_for_sale`)
 //! - A value is in no message: it may be a secret. (`values_are_not_shown`)
+//! - What is fetched ahead takes no more than `kafka.fetch_bytes_max`, with the room that unpacking takes.
+//!   (`what_is_fetched_ahead_fits`, `a_long_run_stays_within_its_memory` in a soak)
 
 use crate::bus::BusError;
 use crate::config::{Secret, Settings};
@@ -36,6 +38,11 @@ const OURS: &[(&str, &str)] = &[
 
 /// The codecs with which somebody's records may be written.
 const CODECS: [&str; 4] = ["gzip", "snappy", "lz4", "zstd"];
+
+/// What is sent together at most, where it is more than one record.
+const BATCH_BYTES: usize = 1_000_000;
+/// What a batch unpacks to, with some room: a consumer begins with so much, and finds out if it is more.
+const UNPACKED_BYTES: usize = 1 << 20;
 
 /// Who feeds waits so long for a broker that is away.
 const FEED_TIMEOUT_MS: &str = "60000";
@@ -138,20 +145,22 @@ impl Properties {
 
     fn consumer(&self, group: &str) -> ClientConfig {
         let mut config = self.common.clone();
-        let fetch_bytes_max = (self.fetch_bytes_max / 4).max(self.wire_bytes_max);
+        // What waits is counted without the room that unpacking it took, and an answer that was asked for comes on top. A record that is larger than an answer may be comes alone: brokers see to that.
+        let (queued, answered) = (self.fetch_bytes_max / 2, (self.fetch_bytes_max / 8).max(UNPACKED_BYTES));
         set_missing(&mut config, "fetch.wait.max.ms", "100");
         // By default a loop that pauses to commit is five times slower.
         set_missing(&mut config, "fetch.queue.backoff.ms", "5");
-        set_missing(&mut config, "max.partition.fetch.bytes", &self.wire_bytes_max.to_string());
-        set_missing(&mut config, "fetch.max.bytes", &fetch_bytes_max.to_string());
-        set_missing(&mut config, "receive.message.max.bytes", &(fetch_bytes_max + (1 << 20)).to_string());
+        set_missing(&mut config, "max.partition.fetch.bytes", &answered.to_string());
+        set_missing(&mut config, "fetch.max.bytes", &answered.to_string());
+        let received = self.wire_bytes_max + answered + (1 << 20);
+        set_missing(&mut config, "receive.message.max.bytes", &received.min(2_000_000_000).to_string());
         config
             .set("group.id", group)
             .set("isolation.level", "read_committed")
             .set("enable.auto.commit", "false")
             .set("enable.auto.offset.store", "false")
-            .set("message.max.bytes", self.wire_bytes_max.to_string())
-            .set("queued.max.messages.kbytes", (self.fetch_bytes_max >> 10).max(1).to_string());
+            .set("message.max.bytes", UNPACKED_BYTES.to_string())
+            .set("queued.max.messages.kbytes", (queued >> 10).max(1).to_string());
         config
     }
 
@@ -176,7 +185,7 @@ impl Properties {
         let mut config = self.common.clone();
         set_missing(&mut config, "compression.type", "lz4");
         set_missing(&mut config, "linger.ms", "5");
-        set_missing(&mut config, "batch.size", "1000000");
+        set_missing(&mut config, "batch.size", &BATCH_BYTES.to_string());
         // As other clients do it: who feeds with them finds a key in the same partition.
         set_missing(&mut config, "partitioner", "murmur2_random");
         config
@@ -284,6 +293,18 @@ mod tests {
         assert_eq!(reader.get("isolation.level"), Some("read_committed"));
         assert!(made(&[("sasl.password", "env:SEAMRIPPER_NO_SUCH")]).is_err());
         assert!(made(&[("sasl.password", "file:/no/such/file")]).is_err());
+    }
+
+    #[test]
+    fn what_is_fetched_ahead_fits() {
+        let settings = Settings::default();
+        let reader = made(&[]).unwrap().reader();
+        let bytes = |name: &str| reader.get(name).unwrap().parse::<usize>().unwrap();
+        let (queued, answered) = (bytes("queued.max.messages.kbytes") << 10, bytes("fetch.max.bytes"));
+        // An answer is there packed and unpacked at once, and text unpacks to two or three times its size.
+        assert!(queued + 4 * answered <= settings.kafka.fetch_bytes_max, "{queued} and {answered}");
+        assert!(bytes("max.partition.fetch.bytes") <= answered);
+        assert!(bytes("receive.message.max.bytes") > wire_bytes_max(settings.bus.record_bytes_max) + 512);
     }
 
     #[test]

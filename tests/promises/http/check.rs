@@ -331,10 +331,11 @@ fn who_goes_away_is_forgotten() {
     let other =
         || ask(served.address, Some(&bearer), "learn=true&wait=committed&timeout_ms=1", HTML, &[], body.as_bytes());
     let begun = Instant::now();
-    while other().status != 503 {
+    // Whoever asks for an answer within a millisecond may also be told that it took longer.
+    let is_full = |answer: &Answer| answer.status == 503 && answer.json()["reason"] == "waiters";
+    while !is_full(&other()) {
         assert!(begun.elapsed() < PATIENCE, "the first never waits");
     }
-    other().problem(503, "waiters");
     drop(waiting);
     while other().status != 202 {
         assert!(begun.elapsed() < PATIENCE, "the place is not given back");
