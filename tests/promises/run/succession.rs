@@ -506,10 +506,13 @@ fn the_memory_of_the_elder_is_given_back() {
     stage.feed(0.0, stage.copies(0..3, 0));
     stage.drain(&ONE);
     let changed = stage.after(&Force { secret: "two", ..ONE }, &ONE);
-    let virtual_bytes = |process: &Process| {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmSize:")).unwrap().trim().to_owned();
-        line.trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
+    // What may be written to. The C library sets address space aside for the heap of a thread, 64 MiB each, which nobody may.
+    let virtual_bytes = |process: &Process| -> usize {
+        let maps = std::fs::read_to_string(format!("/proc/{}/maps", process.id())).unwrap();
+        let place = |digits: &str| usize::from_str_radix(digits, 16).unwrap();
+        let writable = maps.lines().filter(|line| line.contains(" rw-p "));
+        let ends = writable.map(|line| line.split_once(' ').unwrap().0.split_once('-').unwrap());
+        ends.map(|(start, end)| place(end) - place(start)).sum()
     };
     let running = stage.start(&changed, &["run"]);
     running.says(BESIDE);
