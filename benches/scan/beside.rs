@@ -55,7 +55,7 @@ pub(crate) fn gaoya_bytes() -> f64 {
 }
 
 pub(crate) fn report(corpora: &[Corpus], rounds: usize, gaoya_bytes: f64) {
-    println!("text to verdict on one core, reading apart; gaoya takes {gaoya_bytes:.0} bytes a document");
+    println!("text to verdict on one core; gaoya takes {gaoya_bytes:.0} bytes a document");
     println!(
         "  {:<22}{:>8}{:>12}{:>8}{:>10}{:>16}{:>18}",
         "us a document", "text", "document", "gaoya", "windows", "gaoya / text", "windows / text"

@@ -85,7 +85,7 @@ impl Steps {
         }
     }
 
-    /// Steps that make only what verdicts are made of: a tenth of the time of signing is for people who compare.
+    /// Steps that make only what verdicts are made of: the rest is for people who compare.
     #[must_use]
     pub fn for_verdicts(self) -> Self {
         let Self { reader, cutter, signer } = self;
