@@ -7,7 +7,7 @@ use seamripper::signature::keyed::mix;
 use seamripper::signature::lexicon::LexiconId;
 use seamripper::signature::minhash::MinHash;
 use seamripper::signature::{LongSentence, Outcome, SCHEME, Signatures, View};
-use seamripper::store::Arrival;
+use seamripper::store::{Arrival, CoreSentences};
 use seamripper::text::grams::{Gram, Place};
 use seamripper::verdict::event::Source;
 
@@ -83,6 +83,7 @@ impl Made {
             authenticated_domain: None,
             truncated: false,
             places: places.collect(),
+            core_sentences: CoreSentences::of(&signatures.sentences),
             n_text_bytes: 30 * n_grams as u32,
             excerpt: "x".repeat(240),
             unspaced: false,

@@ -1,9 +1,12 @@
 //! A document on its way into the store: who it is, its signatures, and where its grams stand.
 //!
 //! It is all that match and judge ever see of a document. A signing thread makes it, and it can travel.
+//!
+//! # Invariants
+//! - A sentence of the core counts once, however often it stands there. (`core_sentences_are_counted_once`)
 
 use crate::document::Document;
-use crate::signature::Signatures;
+use crate::signature::{LongSentence, Signatures};
 use crate::text::Text;
 use crate::text::grams::{self, Place};
 use crate::verdict::event::Source;
@@ -34,6 +37,8 @@ pub struct Arrival {
     pub signatures: Signatures,
     /// Where each of the signatures' grams stands.
     pub places: Vec<Place>,
+    /// Which of the signatures' sentences are weighed.
+    pub core_sentences: CoreSentences,
     /// Bytes of the visible text.
     pub n_text_bytes: u32,
     /// Its beginning, as much as is kept for people.
@@ -53,6 +58,36 @@ pub struct Spelled {
     pub terms: Vec<(u32, u64)>,
 }
 
+/// The distinct long sentences of a document's core: what it shares with others is weighed by them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CoreSentences {
+    /// The number of the first of each, ascending; of those beyond [`CoreSentences::MAX`] sentences none.
+    pub numbers: Vec<u16>,
+    /// The length of all of them in characters.
+    pub n_chars: u64,
+}
+
+impl CoreSentences {
+    /// Sentences of a document that are weighed.
+    pub const MAX: usize = 4096;
+
+    /// Those among `sentences`.
+    pub fn of(sentences: &[LongSentence]) -> Self {
+        let core = sentences.iter().zip(0_u32..).filter(|(sentence, _)| sentence.core);
+        let mut sorted: Vec<(u64, u32, u32)> =
+            core.map(|(sentence, number)| (sentence.hash, number, sentence.n_chars)).collect();
+        sorted.sort_unstable();
+        let mut distinct = Self { numbers: Vec::with_capacity(sorted.len()), n_chars: 0 };
+        for same in sorted.chunk_by(|a, b| a.0 == b.0) {
+            let n_chars = same.iter().map(|(.., n_chars)| *n_chars).min();
+            distinct.n_chars += u64::from(n_chars.unwrap_or(0));
+            distinct.numbers.extend(u16::try_from(same[0].1).ok().filter(|number| usize::from(*number) < Self::MAX));
+        }
+        distinct.numbers.sort_unstable();
+        distinct
+    }
+}
+
 impl Arrival {
     /// What the steps have made of a record.
     pub fn new(source: Source, document: &Document, text: &Text, signatures: Signatures) -> Self {
@@ -70,11 +105,45 @@ impl Arrival {
             authenticated_domain,
             truncated: text.truncated || !document.reading.truncated.is_empty(),
             places: grams::places(&text.words, &text.sentences, &signatures.grams),
+            core_sentences: CoreSentences::of(&signatures.sentences),
             n_text_bytes: document.text.len() as u32,
             excerpt: String::new(),
             unspaced: text.is_unspaced(),
             spelled: None,
             signatures,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        /// Against a map, sentence by sentence.
+        #[test]
+        fn core_sentences_are_counted_once(all in prop::collection::vec((0_u64..40, 20_u32..25, any::<bool>()), 0..80)) {
+            let sentence = |&(hash, n_chars, core): &(u64, u32, bool)| LongSentence { hash, n_chars, core, position: 0 };
+            let sentences: Vec<LongSentence> = all.iter().map(sentence).collect();
+            let mut first = BTreeMap::<u64, (u16, u32)>::new();
+            for (sentence, number) in sentences.iter().zip(0_u16..).filter(|(sentence, _)| sentence.core) {
+                let known = first.entry(sentence.hash).or_insert((number, sentence.n_chars));
+                known.1 = known.1.min(sentence.n_chars);
+            }
+            let mut numbers: Vec<u16> = first.values().map(|(number, _)| *number).collect();
+            numbers.sort_unstable();
+            let n_chars = first.values().map(|(_, n_chars)| u64::from(*n_chars)).sum();
+            prop_assert_eq!(CoreSentences::of(&sentences), CoreSentences { numbers, n_chars });
+        }
+    }
+
+    #[test]
+    fn sentences_beyond_the_last_are_only_measured() {
+        let sentence = |number: u64| LongSentence { hash: number, n_chars: 30, core: true, position: 0 };
+        let sentences: Vec<LongSentence> = (0..70_000).map(sentence).collect();
+        let core = CoreSentences::of(&sentences);
+        assert_eq!((core.numbers.len(), core.n_chars), (CoreSentences::MAX, 30 * 70_000));
     }
 }

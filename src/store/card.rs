@@ -74,6 +74,8 @@ impl<'a> Glance<'a> {
     }
 }
 
+/// Numbers of a place, as it is packed.
+const STEPS: usize = 8;
 /// Bytes of a place at most, as it is packed: four numbers of 32 bits and four of 16.
 pub(super) const STEP_BYTES_MAX: usize = 4 * 5 + 4 * 3;
 
@@ -141,10 +143,11 @@ impl Card {
 }
 
 /// Each place as steps from the one before, in units and bytes: small numbers, seven bits to a byte.
-fn packed<'a>(places: impl Iterator<Item = &'a Place>) -> Vec<u8> {
-    let (mut bytes, mut last) = (Vec::new(), Place::default());
+fn packed<'a>(places: impl ExactSizeIterator<Item = &'a Place>) -> Vec<u8> {
+    // Most numbers are small.
+    let (mut bytes, mut last) = (Vec::with_capacity(STEPS * places.len() + STEP_BYTES_MAX), Place::default());
     for place in places {
-        let steps = [
+        let steps: [u32; STEPS] = [
             place.first.wrapping_sub(last.first),
             place.end.wrapping_sub(place.first),
             place.span.start.wrapping_sub(last.span.start),
@@ -154,13 +157,16 @@ fn packed<'a>(places: impl Iterator<Item = &'a Place>) -> Vec<u8> {
             place.trail.0.into(),
             place.trail.1.into(),
         ];
+        let (mut packed, mut n) = ([0; STEP_BYTES_MAX], 0);
         for mut step in steps {
             while step >= 0x80 {
-                bytes.push(step as u8 | 0x80);
-                step >>= 7;
+                packed[n] = step as u8 | 0x80;
+                (step, n) = (step >> 7, n + 1);
             }
-            bytes.push(step as u8);
+            packed[n] = step as u8;
+            n += 1;
         }
+        bytes.extend_from_slice(&packed[..n]);
         last = *place;
     }
     bytes

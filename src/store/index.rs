@@ -34,10 +34,11 @@ impl Index {
     /// Calls `with` for everything under `key`, dead or alive, the newest first.
     #[inline]
     pub fn find(&self, key: u64, mut with: impl FnMut(Ref)) {
-        for entry in self.line(key).iter().take_while(|&&entry| entry != 0) {
-            if entry >> TAG_SHIFT == tag(key) {
-                with(Ref::unpacked(*entry));
-            }
+        let line = self.line(key);
+        let mut same = same(line, key);
+        while same != 0 {
+            with(Ref::unpacked(line[same.trailing_zeros() as usize]));
+            same &= same - 1;
         }
     }
 
@@ -45,23 +46,21 @@ impl Index {
     pub fn insert(&mut self, key: u64, of: Ref, per_key_max: usize, is_live: impl Fn(Ref) -> bool) {
         let number = self.lines.of_key(key);
         let line = self.lines.line_mut(number);
-        let len = line.iter().position(|&entry| entry == 0).unwrap_or(WORDS);
-        let same = |entry: &u64| entry >> TAG_SHIFT == tag(key);
-        let n_same = line[..len].iter().filter(|entry| same(entry)).count();
+        let (len, same) = (filled(line).trailing_ones() as usize, same(line, key));
+        let n_same = same.count_ones() as usize;
         let leaves = if n_same >= per_key_max {
-            line[..len].iter().rposition(same)
+            same.checked_ilog2().map(|oldest| oldest as usize)
         } else if len == WORDS {
             line.iter().rposition(|&entry| !is_live(Ref::unpacked(entry)))
         } else {
             None
         };
-        let end = match leaves {
-            Some(place) => place,
-            None if len < WORDS => len,
-            None => WORDS - 1,
-        };
+        let end = leaves.unwrap_or(len.min(WORDS - 1));
         let is_loss = end < len && (leaves.is_none() || n_same >= per_key_max);
-        line.copy_within(..end, 1);
+        // As `copy_within(..end, 1)`, without asking how many words that is: it is another number each time.
+        for place in (1..WORDS).rev() {
+            line[place] = if place <= end { line[place - 1] } else { line[place] };
+        }
         line[0] = tag(key) << TAG_SHIFT | of.packed();
         self.lines.n_pushed_out += u64::from(is_loss);
     }
@@ -88,6 +87,25 @@ impl Index {
     fn line(&self, key: u64) -> &Line {
         self.lines.line(self.lines.of_key(key))
     }
+}
+
+/// The places of a line that are filled, as bits. All at once, and so are those below: how full a line is, is as good as a coin, and
+/// a processor that bets on it loses more than it takes to look at all of them.
+#[inline]
+fn filled(line: &Line) -> u32 {
+    bits(line, |entry| entry != 0)
+}
+
+/// The places that hold `key`, as bits.
+#[inline]
+fn same(line: &Line, key: u64) -> u32 {
+    let tag = tag(key);
+    bits(line, |entry| (entry >> TAG_SHIFT == tag) & (entry != 0))
+}
+
+#[inline]
+fn bits(line: &Line, is_one: impl Fn(u64) -> bool) -> u32 {
+    line.iter().zip(0..).fold(0, |bits, (&entry, place)| bits | u32::from(is_one(entry)) << place)
 }
 
 /// The lower bits of the key: the upper ones chose the line.

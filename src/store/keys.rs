@@ -27,12 +27,12 @@ impl SettleKeys {
         let look = look(signatures);
         let mut keys = Self {
             id: id_key(&arrival.id, signatures.kind),
-            digests: Vec::new(),
-            imatch: Vec::new(),
-            minhash: Vec::new(),
+            digests: Vec::with_capacity(3),
+            imatch: Vec::with_capacity(signatures.imatch.as_ref().map_or(0, |imatch| imatch.coordinates.len())),
+            minhash: Vec::with_capacity(mirror.page_bands.get() + 3 * mirror.bands.get()),
             look: None,
-            frames: Vec::new(),
-            styles: Vec::new(),
+            frames: Vec::with_capacity(KEYS_OF_A_LOOK),
+            styles: Vec::with_capacity(KEYS_OF_A_LOOK),
         };
         let views = [Some(&signatures.shown), signatures.core.as_ref(), signatures.full.as_ref()];
         for view in views.into_iter().flatten() {
@@ -65,6 +65,9 @@ impl SettleKeys {
         keys
     }
 }
+
+/// Room for the keys of a frame, and for those of a style: most have about as many.
+const KEYS_OF_A_LOOK: usize = 32;
 
 pub(super) fn id_key(id: &str, kind: Kind) -> u64 {
     xxh3_64_with_seed(id.as_bytes(), kind as u64)

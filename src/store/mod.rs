@@ -30,6 +30,7 @@ mod index;
 mod kept;
 mod keys;
 mod lines;
+mod living;
 mod look;
 mod memory;
 mod order;
@@ -50,7 +51,7 @@ mod vocabulary;
 mod watch;
 mod weigh;
 
-pub use arrival::{Arrival, Spelled};
+pub use arrival::{Arrival, CoreSentences, Spelled};
 pub use bytes::Damaged;
 pub use card::{Card, Glance};
 pub use cells::{CELL_BYTES, CellEnds, Cells, Handle};
@@ -426,6 +427,7 @@ pub(crate) mod tests {
             truncated: false,
             signatures: signatures(kind, terms),
             places: Vec::new(),
+            core_sentences: CoreSentences::default(),
             n_text_bytes: 100,
             excerpt: format!("text of {id}"),
             unspaced: false,

@@ -11,7 +11,7 @@
 //! - In a table as full as the plan has it no count is too high; of keys in more than ten documents 1.4 % are read as ten or
 //!   less, of those in 2 to 10 a tenth as less, since their postings were pushed out. (`counts_against_exact_ones`)
 
-use super::lines::{Line, Lines};
+use super::lines::{Line, Lines, WORDS};
 use super::reference::Ref;
 use super::watch::Table;
 
@@ -22,7 +22,7 @@ const POSTINGS: usize = 5;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Posting {
     tag: u32,
-    /// The slot in the upper 24 bits, the count in the lower 8.
+    /// The slot in the upper 24 bits, the count in the lower 8; 0 in a free place, and those are behind all others.
     slot_count: u32,
     /// The generation in the upper half, the number in its document in the lower.
     generation_number: u32,
@@ -42,24 +42,45 @@ impl Posting {
     }
 }
 
-fn unpacked(line: &Line) -> [Posting; POSTINGS] {
-    let half = |index: usize| (line[index / 2] >> (32 * (index % 2))) as u32;
-    std::array::from_fn(|place| Posting {
-        tag: half(3 * place),
-        slot_count: half(3 * place + 1),
-        generation_number: half(3 * place + 2),
-    })
+/// A line as words of 32 bits: three for each posting, and one that is free.
+type Halves = [u32; 2 * WORDS];
+
+#[inline]
+fn halves(line: &Line) -> Halves {
+    std::array::from_fn(|index| (line[index / 2] >> (32 * (index % 2))) as u32)
 }
 
-fn packed(postings: &[Posting; POSTINGS]) -> Line {
-    let mut line = Line::default();
-    let mut put = |index: usize, value: u32| line[index / 2] |= u64::from(value) << (32 * (index % 2));
-    for (place, posting) in postings.iter().enumerate() {
-        put(3 * place, posting.tag);
-        put(3 * place + 1, posting.slot_count);
-        put(3 * place + 2, posting.generation_number);
-    }
-    line
+#[inline]
+fn whole(halves: &Halves) -> Line {
+    std::array::from_fn(|index| u64::from(halves[2 * index]) | u64::from(halves[2 * index + 1]) << 32)
+}
+
+#[inline]
+fn posting(halves: &Halves, place: usize) -> Posting {
+    let [tag, slot_count, generation_number] = std::array::from_fn(|word| halves[3 * place + word]);
+    Posting { tag, slot_count, generation_number }
+}
+
+/// The places whose posting is one, as bits. All at once: which they are is as good as a coin, and most often it is none.
+#[inline]
+fn places(halves: &Halves, is_one: impl Fn(Posting) -> bool) -> u32 {
+    (0..POSTINGS).fold(0, |bits, place| bits | u32::from(is_one(posting(halves, place))) << place)
+}
+
+/// The places with postings of `key`, as bits.
+#[inline]
+fn same(halves: &Halves, key: u64) -> u32 {
+    places(halves, |posting| (posting.tag == key as u32) & !posting.is_none())
+}
+
+/// The numbers of the bits that are set, ascending.
+#[inline]
+fn each(mut bits: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
+        bits &= bits - 1;
+        Some(place)
+    })
 }
 
 /// Which heads hold a key.
@@ -81,51 +102,54 @@ impl Postings {
 
     /// Calls `with` for every posting under `key`, dead or alive: whose, and the number in its document. Returns how many
     /// documents were seen with the key.
+    #[inline]
     pub fn find(&self, key: u64, mut with: impl FnMut(Ref, u16)) -> u8 {
+        let halves = halves(self.lines.line(self.lines.of_key(key)));
         let mut count = 0;
-        for posting in unpacked(self.lines.line(self.lines.of_key(key))) {
-            if !posting.is_none() && posting.tag == key as u32 {
-                count = count.max(posting.count());
-                with(posting.of(), posting.generation_number as u16);
-            }
+        for posting in each(same(&halves, key)).map(|place| posting(&halves, place)) {
+            count = count.max(posting.count());
+            with(posting.of(), posting.generation_number as u16);
         }
         count
     }
 
     /// Counts `of` under `key`, and adds a posting unless `per_key_max` of its owners live.
+    #[inline]
     pub fn post(&mut self, key: u64, of: Ref, number: u16, per_key_max: usize, is_live: impl Fn(Ref) -> bool) {
         let line_number = self.lines.of_key(key);
         let line = self.lines.line_mut(line_number);
-        let mut postings = unpacked(line);
-        let same = |posting: &Posting| !posting.is_none() && posting.tag == key as u32;
-        if postings.iter().any(|posting| same(posting) && posting.of() == of) {
-            return;
-        }
+        let mut halves = halves(line);
+        let same = same(&halves, key);
         let (mut n_live, mut count) = (0, 0);
-        for posting in postings.iter().filter(|posting| same(posting)) {
+        for posting in each(same).map(|place| posting(&halves, place)) {
+            if posting.of() == of {
+                return;
+            }
             count = count.max(posting.count());
             n_live += usize::from(is_live(posting.of()));
         }
         // What only dead documents held is as good as new.
         let count = if n_live == 0 { 1 } else { count.saturating_add(1) };
-        for posting in postings.iter_mut().filter(|posting| same(posting)) {
-            posting.slot_count = posting.slot_count & !0xFF | u32::from(count);
+        for place in each(same) {
+            let slot_count = &mut halves[3 * place + 1];
+            *slot_count = *slot_count & !0xFF | u32::from(count);
         }
         let mut is_loss = false;
         if n_live < per_key_max {
-            let free = postings.iter().position(|posting| posting.is_none());
-            let dead = || postings.iter().rposition(|posting| !is_live(posting.of()));
-            let place = free.or_else(dead);
-            is_loss = place.is_none();
-            let end = place.unwrap_or(POSTINGS - 1);
-            postings.copy_within(..end, 1);
-            postings[0] = Posting {
-                tag: key as u32,
-                slot_count: of.slot << 8 | u32::from(count),
-                generation_number: u32::from(of.generation) << 16 | u32::from(number),
-            };
+            let n_filled = places(&halves, |posting| !posting.is_none()).trailing_ones() as usize;
+            let dead = || (0..POSTINGS).rev().find(|&place| !is_live(posting(&halves, place).of()));
+            let end = if n_filled < POSTINGS { Some(n_filled) } else { dead() };
+            is_loss = end.is_none();
+            let n_moved = 3 * end.unwrap_or(POSTINGS - 1);
+            // Those before the end make room at the beginning. It is another number each time, so all are looked at.
+            for index in (3..3 * POSTINGS).rev() {
+                halves[index] = if index < 3 + n_moved { halves[index - 3] } else { halves[index] };
+            }
+            halves[0] = key as u32;
+            halves[1] = of.slot << 8 | u32::from(count);
+            halves[2] = u32::from(of.generation) << 16 | u32::from(number);
         }
-        *line = packed(&postings);
+        *line = whole(&halves);
         self.lines.n_pushed_out += u64::from(is_loss);
     }
 

@@ -25,6 +25,7 @@ pub(super) use prototype::{FURTHER_MAX, Newcomer, Prototype, SLOT_BYTES};
 use super::card::{Card, Glance};
 use super::cells::{Cells, Handle};
 use super::excerpts::{Excerpt, ExcerptRule, Excerpts};
+use super::living::Living;
 use super::order::{Ends, push, remove};
 use super::prefetch::prefetch;
 use super::proof::Proof;
@@ -57,6 +58,7 @@ pub struct Departures {
 /// The stored documents.
 pub(super) struct Prototypes {
     slots: Rows<Prototype>,
+    living: Living,
     free: Vec<u32>,
     n_slots_max: usize,
     per_owner_max: u32,
@@ -67,12 +69,15 @@ pub(super) struct Prototypes {
     owners: HashMap<u64, Ends>,
     buried: HashMap<Ref, Buried>,
     departures: Departures,
+    /// Where a record is written before it is kept.
+    scratch: Vec<u8>,
 }
 
 impl Prototypes {
     pub(super) fn new(n_slots: usize, n_cells: usize, share_max: f64) -> Self {
         Self {
             slots: Rows::default(),
+            living: Living::default(),
             free: Vec::new(),
             n_slots_max: n_slots,
             per_owner_max: per_owner_max(n_slots, share_max),
@@ -83,6 +88,7 @@ impl Prototypes {
             owners: HashMap::new(),
             buried: HashMap::new(),
             departures: Departures::default(),
+            scratch: Vec::new(),
         }
     }
 
@@ -95,11 +101,12 @@ impl Prototypes {
     /// The record of `of`, if it lives.
     #[inline]
     pub(super) fn get(&self, of: Ref) -> Option<&Prototype> {
-        self.slots.get(of.slot as usize).filter(|prototype| prototype.is_live && prototype.generation == of.generation)
+        self.slots.get(of.slot as usize).filter(|_| self.lives(of))
     }
 
+    #[inline]
     pub(super) fn lives(&self, of: Ref) -> bool {
-        self.get(of).is_some()
+        self.living.has(of)
     }
 
     /// Whether `of` lived when the document at `position` had been settled. Only for positions of this batch.
@@ -346,7 +353,8 @@ impl Prototypes {
 
     /// Fills a slot, after making room; in no list yet.
     fn put(&mut self, newcomer: &Newcomer<'_>) -> u32 {
-        let mut bytes = Vec::new();
+        let mut bytes = std::mem::take(&mut self.scratch);
+        bytes.clear();
         let n_proof = newcomer.blob(&mut bytes);
         let n_cells = Cells::cells_for(bytes.len());
         assert!(n_cells <= self.cells.n_cells(), "a record of {} bytes in {} cells", bytes.len(), self.cells.n_cells());
@@ -379,6 +387,8 @@ impl Prototypes {
             longest_words: newcomer.n_words,
             ..Prototype::empty()
         };
+        self.scratch = bytes;
+        self.living.begin(Ref { slot, generation });
         let (beginning, n_text_bytes) = newcomer.excerpt;
         self.excerpts.put(slot, newcomer.card.kind, beginning, n_text_bytes);
         slot
@@ -406,6 +416,7 @@ impl Prototypes {
     fn free_slot(&mut self, slot: u32) {
         let prototype = &mut self.slots[slot as usize];
         prototype.is_live = false;
+        self.living.end(slot);
         for handle in [prototype.blob.take(), prototype.longest.take()].into_iter().flatten() {
             self.cells.free(handle);
         }

@@ -17,7 +17,6 @@ use super::memory::{LINE_BYTES, WORDS};
 use super::prefetch::prefetch;
 use super::region::Region;
 use super::watch::Table;
-use crate::signature::keyed::mix;
 use serde::{Deserialize, Serialize};
 
 /// Longer words are of no use to a lexicon, and could fill the letters.
@@ -85,16 +84,24 @@ impl Vocabulary {
     }
 
     /// Counts one more document with the word.
+    #[inline]
     pub(super) fn add(&mut self, hash: u64) {
-        let mut slot = self.slot(hash);
+        let slot = self.slot(hash);
+        match self.entry(slot) {
+            Entry { count: 0, .. } => self.begin(slot, hash),
+            Entry { count, spelling } => self.set(slot, hash, Entry { count: count.saturating_add(1), spelling }),
+        }
+    }
+
+    /// Counts the first document with the word, whose free slot is `slot`.
+    fn begin(&mut self, mut slot: usize, hash: u64) {
         // One slot of eight stays free: probing ends there, and stays short.
-        if self.entry(slot).count == 0 && self.tally.n_words >= self.n_slots / 8 * 7 {
+        if self.tally.n_words >= self.n_slots / 8 * 7 {
             self.forget_rarest();
             slot = self.slot(hash);
         }
-        let Entry { count, spelling } = self.entry(slot);
-        self.tally.n_words += usize::from(count == 0);
-        self.set(slot, hash, Entry { count: count.saturating_add(1), spelling });
+        self.tally.n_words += 1;
+        self.set(slot, hash, Entry { count: 1, spelling: 0 });
     }
 
     /// Keeps how the word is spelled, if it is counted, not spelled yet, and there is room.
@@ -281,6 +288,7 @@ impl Vocabulary {
     }
 
     /// Where the word is, or the free slot where it would be.
+    #[inline]
     fn slot(&self, hash: u64) -> usize {
         let mut line = self.home(hash) / SLOTS;
         loop {
@@ -295,9 +303,10 @@ impl Vocabulary {
         }
     }
 
-    /// The first slot where the word may be: a line is looked at from its beginning.
+    /// The first slot where the word may be, by the upper bits of its hash: a line is looked at from its beginning.
+    #[inline]
     fn home(&self, hash: u64) -> usize {
-        (((mix(hash, 0x70CA) >> 32) * (self.n_slots / SLOTS) as u64) >> 32) as usize * SLOTS
+        (((hash >> 32) * (self.n_slots / SLOTS) as u64) >> 32) as usize * SLOTS
     }
 
     fn entry(&self, slot: usize) -> Entry {

@@ -25,8 +25,6 @@ use std::thread;
 
 /// Partitions of the tables. More threads than these have nothing to do.
 pub(super) const PARTITIONS: usize = 16;
-/// Sentences of a document that are weighed.
-const SENTENCES_MAX: usize = 4096;
 /// Pages and mails.
 const KINDS: usize = 2;
 /// Words whose counts are asked for before their turn: an ordinary mail has no more, and a long page more than the nearest
@@ -184,12 +182,8 @@ impl Weigher {
         let signatures = &arrival.signatures;
         let salt = salt(signatures.kind, self.cross_kinds);
         let grams = signatures.grams.iter().take(self.n_places).map(|gram| mix(gram.hash ^ salt, GRAM)).collect();
-        let core = signatures.sentences.iter().take(SENTENCES_MAX).zip(0_u16..).filter(|(sentence, _)| sentence.core);
-        let mut sentences: Vec<(u64, u16)> =
-            core.map(|(sentence, number)| (mix(sentence.hash ^ salt, SENTENCE), number)).collect();
-        sentences.sort_unstable();
-        sentences.dedup_by_key(|(key, _)| *key);
-        sentences.sort_unstable_by_key(|(_, number)| *number);
+        let sentence = |number: u16| mix(signatures.sentences[usize::from(number)].hash ^ salt, SENTENCE);
+        let sentences = arrival.core_sentences.numbers.iter().map(|&number| (sentence(number), number)).collect();
         let own = settled.head.filter(|_| settled.learns);
         Probe { position: settled.position, own, grams, sentences, arrival }
     }
@@ -387,18 +381,25 @@ impl<'a> View<'a> {
             }
         }
         if probe.own.is_some() {
-            self.prefetch_words(probe.arrival.signatures.kind, counted_terms(probe.arrival));
+            // The first of them: the others have their turn later.
+            self.own(counted_terms(probe.arrival)).iter().take(WORDS_AHEAD).for_each(|&term| {
+                self.prefetch_word(probe.arrival.signatures.kind, term);
+            });
         }
     }
 
-    /// Asks for the counts of words, the first of them: the others have their turn later.
-    fn prefetch_words(self, kind: Kind, terms: &[u64]) {
-        for &term in terms.iter().take(WORDS_AHEAD) {
-            let key = mix(term, WORD);
-            if let Some(partition) = self.get(key) {
-                partition.words[kind as usize].prefetch(key);
-            }
+    /// Asks for the count of a word.
+    #[inline]
+    fn prefetch_word(self, kind: Kind, term: u64) {
+        if let Some(partition) = self.get(term) {
+            partition.words[kind as usize].prefetch(inside(term));
         }
+    }
+
+    /// Those of `terms` that belong here: they are ascending, so that they lie side by side.
+    fn own(self, terms: &[u64]) -> &[u64] {
+        let of = |number: usize| terms.partition_point(|&term| partition(term) < number);
+        &terms[of(self.first)..of(self.first + self.partitions.len())]
     }
 
     fn find(self, probe: &Probe<'_>, rules: Commonness, lives: impl Fn(Ref) -> bool) -> Hits {
@@ -463,29 +464,28 @@ impl Shard<'_> {
         for partition in &mut *self.partitions {
             partition.words[kind].document();
         }
-        let terms = counted_terms(arrival);
+        let terms = self.view().own(counted_terms(arrival));
         for (number, &term) in terms.iter().enumerate() {
             // Of a long page each is asked for a little before its turn.
-            let later = terms.get(number + WORDS_AHEAD).map_or(&[][..], std::slice::from_ref);
-            self.view().prefetch_words(arrival.signatures.kind, later);
-            let key = mix(term, WORD);
-            if let Some(partition) = self.get_mut(key) {
-                partition.words[kind].add(key);
+            if let Some(&later) = terms.get(number + WORDS_AHEAD) {
+                self.view().prefetch_word(arrival.signatures.kind, later);
+            }
+            if let Some(partition) = self.get_mut(term) {
+                partition.words[kind].add(inside(term));
             }
         }
         let Some(spelled) = &arrival.spelled else { return };
         let mut start = 0;
         for &(end, term) in &spelled.terms {
-            let key = mix(term, WORD);
-            if let Some(partition) = self.get_mut(key) {
-                partition.words[kind].spell(key, &spelled.letters[start..end as usize]);
+            if let Some(partition) = self.get_mut(term) {
+                partition.words[kind].spell(inside(term), &spelled.letters[start..end as usize]);
             }
             start = end as usize;
         }
     }
 }
 
-/// The words of a head that are counted.
+/// The words of a head that are counted, ascending.
 fn counted_terms(arrival: &Arrival) -> &[u64] {
     let signatures = &arrival.signatures;
     &signatures.core.as_ref().unwrap_or(&signatures.shown).terms
@@ -511,10 +511,10 @@ fn walk(mut shard: Shard<'_>, probes: &[Probe<'_>], rules: Rules<'_>) -> Vec<Hit
     all
 }
 
-/// Keep keys of grams, sentences and words apart from every other use of the mixer; any odd numbers would do.
+/// Keep keys of grams and sentences apart from every other use of the mixer; any odd numbers would do. Terms are hashes that nothing
+/// else here is made from, and are keys as they are.
 const GRAM: u64 = 0xC2B2_AE3D_27D4_EB4F;
 const SENTENCE: u64 = 0x1656_67B1_9E37_79F9;
-const WORD: u64 = 0x9FB2_1C65_1E98_DF25;
 
 #[cfg(test)]
 mod tests {

@@ -13,6 +13,7 @@ use crate::config::QuiltSettings;
 use crate::document::Span;
 use crate::text::grams::Place;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// Bits of a document's grams at most: of more grams, neighbours share a bit.
 pub const BITS_MAX: usize = 512;
@@ -60,8 +61,8 @@ impl Bits {
 
 /// A document as cloth: where each bit of it stands.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cloth {
-    bits: Vec<Place>,
+pub struct Cloth<'a> {
+    bits: Cow<'a, [Place]>,
     n_grams: usize,
     n_words: u32,
     bits_max: usize,
@@ -69,28 +70,20 @@ pub struct Cloth {
     grams_min: u32,
 }
 
-impl Cloth {
+impl<'a> Cloth<'a> {
     /// The cloth of a document with grams at `places` and `n_core_words` units in its core. `bits_max` is [`BITS_MAX`], or
     /// more where nothing has to be remembered.
-    pub fn new(places: &[Place], n_core_words: u32, unspaced: bool, bits_max: usize, settings: &QuiltSettings) -> Self {
-        let mut bits: Vec<Place> = Vec::with_capacity(places.len().min(bits_max));
-        if places.len() <= bits_max {
-            bits.extend(places);
-        } else {
-            for (number, place) in places.iter().enumerate() {
-                match bits.get_mut(bit_of(number, places.len(), bits_max)) {
-                    Some(bit) => {
-                        bit.end = place.end;
-                        bit.span.end = place.span.end;
-                        bit.trail = place.trail;
-                    }
-                    // Bits come in order, each with its first gram.
-                    None => bits.push(*place),
-                }
-            }
-        }
+    pub fn new(
+        places: impl Into<Cow<'a, [Place]>>,
+        n_core_words: u32,
+        unspaced: bool,
+        bits_max: usize,
+        settings: &QuiltSettings,
+    ) -> Self {
+        let places = places.into();
+        let n_grams = places.len();
         // Beyond the grams that are kept nothing is known.
-        let n_words = if places.len() < super::judge::GRAMS_MAX {
+        let n_words = if n_grams < super::judge::GRAMS_MAX {
             n_core_words
         } else {
             places.last().map_or(n_core_words, |last| last.end)
@@ -99,7 +92,8 @@ impl Cloth {
             true => (settings.bridge_characters, settings.source_grams_min_unspaced),
             false => (settings.bridge_words, settings.source_grams_min),
         };
-        Self { bits, n_grams: places.len(), n_words: n_words.max(1), bits_max, bridge, grams_min }
+        let bits = if n_grams <= bits_max { places } else { shared(&places, bits_max).into() };
+        Self { bits, n_grams, n_words: n_words.max(1), bits_max, bridge, grams_min }
     }
 
     /// The bit of the gram `number`.
@@ -113,8 +107,11 @@ impl Cloth {
     }
 
     /// The greedy cover by `sources`.
-    pub fn cover<'a>(&self, sources: impl Iterator<Item = &'a Bits>) -> Cover {
+    pub fn cover<'b>(&self, sources: impl Iterator<Item = &'b Bits>) -> Cover {
         let sources: Vec<&Bits> = sources.collect();
+        if sources.is_empty() {
+            return Cover { n_words: f64::from(self.n_words), ..Cover::default() };
+        }
         let mut owners: Vec<u16> = vec![u16::MAX; self.bits.len()];
         let (mut covered, mut named) = (Bits::new(), Vec::new());
         loop {
@@ -182,6 +179,23 @@ impl Cloth {
 
 fn bit_of(number: usize, n_grams: usize, bits_max: usize) -> usize {
     if n_grams <= bits_max { number } else { number * bits_max / n_grams }
+}
+
+/// The places of `bits_max` bits: neighbours among more grams than that share one.
+fn shared(places: &[Place], bits_max: usize) -> Vec<Place> {
+    let mut bits: Vec<Place> = Vec::with_capacity(bits_max);
+    for (number, place) in places.iter().enumerate() {
+        match bits.get_mut(bit_of(number, places.len(), bits_max)) {
+            Some(bit) => {
+                bit.end = place.end;
+                bit.span.end = place.span.end;
+                bit.trail = place.trail;
+            }
+            // Bits come in order, each with its first gram.
+            None => bits.push(*place),
+        }
+    }
+    bits
 }
 
 /// A patch on its way to a span.
@@ -273,8 +287,8 @@ mod tests {
         (0..n as u32).map(place).collect()
     }
 
-    fn cloth(n: usize, step: u32, settings: &QuiltSettings) -> Cloth {
-        Cloth::new(&places(n, step), n as u32 * step + 5, false, BITS_MAX, settings)
+    fn cloth(n: usize, step: u32, settings: &QuiltSettings) -> Cloth<'static> {
+        Cloth::new(places(n, step), n as u32 * step + 5, false, BITS_MAX, settings)
     }
 
     fn bits(set: &BTreeSet<usize>) -> Bits {

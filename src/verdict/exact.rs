@@ -24,7 +24,7 @@ const SWEEPS_MAX: usize = 10;
 
 /// A document before the first sweep.
 struct Case {
-    cloth: Cloth,
+    cloth: Cloth<'static>,
     known: Vec<KnownSource>,
     kin: Vec<Kin>,
     /// Grams in common with each head, ascending.
@@ -65,7 +65,6 @@ impl Judge {
             };
             let found = Found {
                 kin: &case.kin,
-                core_chars: kinship::core_chars(&arrival.signatures.sentences),
                 n_common: &case.n_common,
                 n_known: case.n_known,
                 cover: &case.cover,
@@ -105,7 +104,8 @@ impl Judge {
 
     fn case(&self, arrival: &Arrival, settled: &Settled, held: Held, store: &Store) -> Case {
         let signatures = &arrival.signatures;
-        let cloth = Cloth::new(&arrival.places, signatures.n_core_words, arrival.unspaced, usize::MAX, &self.quilt);
+        let cloth =
+            Cloth::new(arrival.places.clone(), signatures.n_core_words, arrival.unspaced, usize::MAX, &self.quilt);
         let mut known: Vec<KnownSource> = Vec::new();
         let mut n_common: Vec<(Ref, u32)> = held.grams.iter().map(|(of, grams)| (*of, grams.len() as u32)).collect();
         n_common.sort_unstable();

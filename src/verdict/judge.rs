@@ -56,7 +56,6 @@ struct Decision {
 /// What was found of a document, for [`Judge::said`].
 pub(super) struct Found<'a> {
     pub(super) kin: &'a [Kin],
-    pub(super) core_chars: u64,
     /// Grams in common with each head, ascending.
     pub(super) n_common: &'a [(Ref, u32)],
     pub(super) n_known: u32,
@@ -100,7 +99,7 @@ impl Judge {
             while let Some(merge) = merges.next_if(|merge| merge.position <= settled.position) {
                 self.merge(merge);
             }
-            let verdict = self.decide(arrival, settled, hits, scores, store);
+            let verdict = self.decide(arrival, settled, hits, &scores, store);
             with(settled.position, verdict);
             for _ in 0..self.revisions.per_document {
                 let Some(of) = self.standings.dequeue() else { break };
@@ -188,14 +187,19 @@ impl Judge {
         self.verdict_in(&clusters, arrival, settled, said, quilt)
     }
 
-    fn decide(&mut self, arrival: &Arrival, settled: &Settled, hits: &Hits, scores: Scores, store: &Store) -> Verdict {
-        let Decision { mut said, quilt, known, named } =
-            self.decision(arrival, settled, hits, &scores, store, |_| false);
+    fn decide(
+        &mut self,
+        arrival: &Arrival,
+        settled: &Settled,
+        hits: &Hits,
+        scores: &Scores<'_>,
+        store: &Store,
+    ) -> Verdict {
+        let Decision { said, quilt, known, named } = self.decision(arrival, settled, hits, scores, store, |_| false);
         if let Some(own) = settled.head.filter(|_| settled.learns) {
             let links = arrival.signatures.links.iter().take(LINKS_MAX).map(|link| *link as u32).collect();
-            let standing = Standing { sources: known, named, said, links };
+            let standing = Standing { sources: known, named, said: said.packed(), links };
             self.standings.begin(own, settled.position, &standing, quilt.is_some());
-            said = standing.said;
             self.witness(own, settled, &scores.sources, arrival, store);
         }
         self.verdict(arrival, settled, said, quilt)
@@ -207,11 +211,11 @@ impl Judge {
         arrival: &Arrival,
         settled: &Settled,
         hits: &Hits,
-        scores: &Scores,
+        scores: &Scores<'_>,
         store: &Store,
         gone: impl Fn(Ref) -> bool,
     ) -> Decision {
-        let Scores { cloth, sources, kin, core_chars, n_common } = scores;
+        let Scores { cloth, sources, kin, n_common } = scores;
         let known: Vec<KnownSource> = sources
             .iter()
             .filter(|source| source.bits.count() >= cloth.grams_min())
@@ -235,8 +239,7 @@ impl Judge {
         let quilt = is_quilt.then(|| self.quilt_of(&cover, &named, store));
         let link = self.own_link(arrival);
         let links_here = |of: Ref| link.is_some_and(|link| self.standings.links_to(of, link));
-        let found =
-            Found { kin, core_chars: *core_chars, n_common, n_known: hits.n_known, cover: &cover, known: &known };
+        let found = Found { kin, n_common, n_known: hits.n_known, cover: &cover, known: &known };
         let said = self.said(arrival, settled, &found, store, &links_here);
         let mut named: Vec<Ref> = if is_quilt { named.iter().map(|source| source.of).collect() } else { Vec::new() };
         named.sort_unstable();
@@ -372,7 +375,9 @@ impl Judge {
     }
 
     pub(super) fn links_to(&self, arrival: &Arrival, of: Ref, store: &Store) -> bool {
-        !arrival.signatures.links.is_empty() && store.card(of).is_some_and(|card| self.is_linked(arrival, card.url()))
+        let is_linked =
+            || store.glance(of, &mut Vec::new()).is_some_and(|glance| self.is_linked(arrival, glance.url()));
+        !arrival.signatures.links.is_empty() && is_linked()
     }
 
     pub(super) fn is_linked(&self, arrival: &Arrival, url: Option<&str>) -> bool {

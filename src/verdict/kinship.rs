@@ -31,15 +31,6 @@ pub(super) fn kin(hits: &[SentenceHit], sentences: &[LongSentence]) -> Vec<Kin> 
     all
 }
 
-/// The length of the distinct long sentences in the core.
-pub(super) fn core_chars(sentences: &[LongSentence]) -> u64 {
-    let mut core: Vec<(u64, u32)> =
-        sentences.iter().filter(|sentence| sentence.core).map(|sentence| (sentence.hash, sentence.n_chars)).collect();
-    core.sort_unstable();
-    core.dedup_by_key(|sentence| sentence.0);
-    core.iter().map(|sentence| u64::from(sentence.1)).sum()
-}
-
 /// What decides the leaf beside the sentences.
 pub(super) struct Circumstances {
     /// Whether one of the two links to the other.

@@ -47,7 +47,7 @@ impl Judge {
     ) -> Kindred {
         let scores = |kin: &Kin| {
             let that = store.sentence_chars(kin.of).unwrap_or(0);
-            SentenceScores::of_lengths(kin.n_shared, kin.n_chars, found.core_chars, that.into())
+            SentenceScores::of_lengths(kin.n_shared, kin.n_chars, arrival.core_sentences.n_chars, that.into())
         };
         let to_head = found.kin.iter().find(|kin| Some(kin.of) == settled.head).map(scores).unwrap_or_default();
         let copy = self.copy_of(settled, &to_head);

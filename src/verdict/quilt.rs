@@ -24,7 +24,7 @@ pub(super) struct Shared {
 
 impl Shared {
     /// The grams as bits of the other document.
-    fn bits_there(&self, cloth: &Cloth) -> Bits {
+    fn bits_there(&self, cloth: &Cloth<'_>) -> Bits {
         let mut bits = Bits::new();
         self.theirs.iter().for_each(|number| bits.set(cloth.bit(usize::from(*number))));
         bits
@@ -118,8 +118,8 @@ impl Judge {
         }
     }
 
-    pub(super) fn cloth(&self, card: &Card) -> Cloth {
-        Cloth::new(&card.places(), card.n_core_words, card.unspaced, BITS_MAX, &self.quilt)
+    pub(super) fn cloth(&self, card: &Card) -> Cloth<'static> {
+        Cloth::new(card.places(), card.n_core_words, card.unspaced, BITS_MAX, &self.quilt)
     }
 
     /// Decides the quilt verdict of `of` anew; a verdict where it has changed.
@@ -140,8 +140,9 @@ impl Judge {
             return None;
         }
         let quilt = is_quilt.then(|| self.quilt_of(&cover, &named, store));
-        quilt_features(&mut standing.said.features, &cover, &standing.sources);
-        standing.named = names;
+        let mut said = standing.said()?;
+        quilt_features(&mut said.features, &cover, &standing.sources);
+        (standing.named, standing.said) = (names, said.packed());
         self.standings.set_quilt(of, is_quilt);
         self.standings.update(of, &standing);
         if was_quilt != is_quilt {
@@ -149,7 +150,7 @@ impl Judge {
             standing.sources.iter().for_each(|source| self.standings.enqueue(source.of));
         }
         let revision = self.standings.next_revision(of);
-        Some(self.repeated(card, standing.said, quilt, revision))
+        Some(self.repeated(card, said, quilt, revision))
     }
 
     /// What was last said of the head `of`, as far as it is remembered.
@@ -159,7 +160,7 @@ impl Judge {
         let cloth = self.cloth(&card);
         let (cover, named) = self::cover(&cloth, &standing.sources, |of| self.is_source(of));
         let quilt = self.standings.is_quilt(of).then(|| self.quilt_of(&cover, &named, store));
-        Some(self.repeated(card, standing.said, quilt, self.standings.revision(of)))
+        Some(self.repeated(card, standing.said()?, quilt, self.standings.revision(of)))
     }
 
     /// A verdict with what was said before.
@@ -199,7 +200,7 @@ impl Judge {
 
 /// The cover by those sources that may be one, and these sources by the numbers in the cover.
 pub(super) fn cover<'a>(
-    cloth: &Cloth,
+    cloth: &Cloth<'_>,
     known: &'a [KnownSource],
     is_source: impl Fn(Ref) -> bool,
 ) -> (Cover, Vec<&'a KnownSource>) {

@@ -19,25 +19,24 @@ const SOURCES_MAX: usize = 64;
 const PER_THREAD_MIN: usize = 32;
 
 /// What can be said of a document without the decisions on others.
-pub(super) struct Scores {
-    pub(super) cloth: Cloth,
+pub(super) struct Scores<'a> {
+    pub(super) cloth: Cloth<'a>,
     pub(super) sources: Vec<Shared>,
     pub(super) kin: Vec<Kin>,
-    pub(super) core_chars: u64,
     /// Grams in common with each head, ascending.
     pub(super) n_common: Vec<(Ref, u32)>,
 }
 
 impl Judge {
     /// The scores of a batch, in its order.
-    pub(super) fn scores(
+    pub(super) fn scores<'a>(
         &self,
-        batch: &[Arrival],
+        batch: &'a [Arrival],
         settled: &[Settled],
         hits: &[Hits],
         store: &Store,
         n_threads: usize,
-    ) -> Vec<Scores> {
+    ) -> Vec<Scores<'a>> {
         let n_threads = n_threads.clamp(1, batch.len().div_ceil(PER_THREAD_MIN).max(1));
         let score = |number: usize| self.score(&batch[number], &settled[number], &hits[number], store);
         if n_threads == 1 {
@@ -52,7 +51,7 @@ impl Judge {
                     scope.spawn(move || (first..batch.len().min(first + per_thread)).map(score).collect::<Vec<_>>())
                 })
                 .collect();
-            let join = |thread: thread::ScopedJoinHandle<'_, Vec<Scores>>| {
+            let join = |thread: thread::ScopedJoinHandle<'_, Vec<Scores<'a>>>| {
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             };
             threads.into_iter().flat_map(join).collect()
@@ -60,7 +59,7 @@ impl Judge {
     }
 
     /// The scores of one document.
-    pub(super) fn score(&self, arrival: &Arrival, settled: &Settled, hits: &Hits, store: &Store) -> Scores {
+    pub(super) fn score<'a>(&self, arrival: &'a Arrival, settled: &Settled, hits: &Hits, store: &Store) -> Scores<'a> {
         let signatures = &arrival.signatures;
         let places = &arrival.places[..arrival.places.len().min(store.plan().n_places())];
         let cloth = Cloth::new(places, signatures.n_core_words, arrival.unspaced, BITS_MAX, &self.quilt);
@@ -82,12 +81,6 @@ impl Judge {
         // The older of equals: a slot is used again, so that its number says nothing.
         sources.sort_by_cached_key(|source| (std::cmp::Reverse(source.theirs.len()), store.born(source.of)));
         sources.truncate(SOURCES_MAX);
-        Scores {
-            cloth,
-            sources,
-            kin: kinship::kin(&hits.sentences, &signatures.sentences),
-            core_chars: kinship::core_chars(&signatures.sentences),
-            n_common,
-        }
+        Scores { cloth, sources, kin: kinship::kin(&hits.sentences, &signatures.sentences), n_common }
     }
 }

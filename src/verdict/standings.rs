@@ -28,9 +28,30 @@ pub(super) struct Standing {
     pub(super) sources: Vec<KnownSource>,
     /// Those that were named last, ascending.
     pub(super) named: Vec<Ref>,
-    /// What else was said of it.
-    pub(super) said: Said,
+    /// What else was said of it, packed: only who says it again wants it, and most readers add a source and leave it as it is.
+    #[serde(skip)]
+    pub(super) said: Vec<u8>,
 }
+
+impl Standing {
+    /// What else was said of it.
+    pub(super) fn said(&self) -> Option<Said> {
+        postcard::from_bytes(&self.said).ok()
+    }
+
+    /// What was said behind the rest.
+    fn write(&self, out: &mut Vec<u8>) {
+        *out = postcard::to_extend(self, std::mem::take(out)).expect(PACKS);
+        out.extend_from_slice(&self.said);
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let (standing, said) = postcard::take_from_bytes::<Self>(bytes).ok()?;
+        Some(Self { said: said.into(), ..standing })
+    }
+}
+
+const PACKS: &str = "it has no map, and memory does not fail";
 
 /// A source of a document, as bits of that document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,6 +73,14 @@ pub(super) struct Said {
     pub(super) related: Vec<Related>,
     pub(super) features: Features,
     pub(super) authenticated_domain: Option<String>,
+}
+
+impl Said {
+    /// As [`Standing`] keeps it.
+    pub(super) fn packed(&self) -> Vec<u8> {
+        // Most have about as much: the scores, and no relatives.
+        postcard::to_extend(self, Vec::with_capacity(256)).expect(PACKS)
+    }
 }
 
 /// Events leave out what is not there, which the form that standings are kept in cannot: these few are kept as JSON.
@@ -160,7 +189,7 @@ impl Standings {
     pub(super) fn get(&self, of: Ref) -> Option<Standing> {
         let mut bytes = Vec::new();
         self.cells.read(self.row(of)?.handle?, &mut bytes);
-        postcard::from_bytes(&bytes).ok()
+        Standing::read(&bytes)
     }
 
     /// Whether `of` is remembered to link to `link`.
@@ -230,7 +259,7 @@ impl Standings {
     fn put(&mut self, of: Ref, standing: &Standing) {
         let mut bytes = std::mem::take(&mut self.scratch);
         bytes.clear();
-        let bytes = postcard::to_extend(standing, bytes).expect("a standing has no map, and memory does not fail");
+        standing.write(&mut bytes);
         self.keep(of, &bytes);
         self.scratch = bytes;
     }

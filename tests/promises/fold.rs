@@ -5,6 +5,7 @@
 
 use crate::made::{Dice, Made, arrivals, stream};
 use seamripper::config::{Canonical, Settings};
+use seamripper::document::Kind;
 use seamripper::pipeline::filter::{Event, Filter};
 use seamripper::pipeline::{Steps, lexicon};
 use seamripper::store::Arrival;
@@ -119,6 +120,23 @@ fn threads_batches_and_snapshots_never_show() {
             assert_alike(&serial, &one_batch, &format!("seed {seed}, {name}, one batch"));
         }
     }
+}
+
+/// What is delivered again is counted nowhere again: words, groups and clusters are those of a stream that brings everything once.
+#[test]
+fn a_redelivered_record_counts_nothing() {
+    let settings = small(64 << 20);
+    let [once, twice] = [1, 2].map(|n_times| {
+        let mut filter = filter(&settings);
+        for arrival in &stream(13, 500, &settings) {
+            (0..n_times).for_each(|_| filter.fold(std::slice::from_ref(arrival), 1, |_| {}));
+        }
+        let words = [Kind::Page, Kind::Email].map(|kind| filter.store().seen_words(kind));
+        let census = filter.store().census();
+        (words, census.n_prototypes, census.n_groups, census.n_leaders, census.n_clusters)
+    });
+    assert!(once.0.iter().all(|words| words.n_documents > 50 && words.n_words > 500), "{:?}", once.0[0].n_documents);
+    assert!(once == twice, "{:?} and {:?} heads", once.0[0].n_documents, twice.0[0].n_documents);
 }
 
 /// What is left out for speed decides nothing: with every signature the same is said, and the state is the same.

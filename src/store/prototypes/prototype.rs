@@ -2,6 +2,7 @@
 
 use super::super::card::Card;
 use super::super::cells::Handle;
+use super::super::living::LIVING_BYTES;
 use super::super::order::Link;
 use super::super::proof::Proof;
 use super::super::reference::NONE;
@@ -133,5 +134,5 @@ impl Newcomer<'_> {
     }
 }
 
-/// Bytes of the fixed part, for the plan.
-pub(in crate::store) const SLOT_BYTES: usize = std::mem::size_of::<Prototype>() + 4;
+/// Bytes of the fixed part, of its place among the free ones, and of whether it lives, for the plan.
+pub(in crate::store) const SLOT_BYTES: usize = size_of::<Prototype>() + 4 + LIVING_BYTES;

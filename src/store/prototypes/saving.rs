@@ -66,6 +66,7 @@ impl Prototypes {
         if !is_sound {
             return Err(Damaged::of("the prototypes contradict themselves"));
         }
+        self.living = self.live().collect();
         self.cells.resume(cells)?;
         self.excerpts.check()?;
         self.keep_by_rule();

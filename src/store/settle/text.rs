@@ -201,17 +201,13 @@ impl Settler {
 
     pub(super) fn newcomer<'a>(&self, arriving: &'a Arriving<'_>, card: &'a Card) -> Newcomer<'a> {
         let arrival = arriving.arrival;
-        let long = arrival.signatures.sentences.iter().filter(|sentence| sentence.core);
-        let mut long: Vec<(u64, u32)> = long.map(|sentence| (sentence.hash, sentence.n_chars)).collect();
-        long.sort_unstable();
-        long.dedup_by_key(|sentence| sentence.0);
         Newcomer {
             position: arriving.position,
             now_ms: arriving.now_ms,
             id_key: arriving.keys.id,
             server: arriving.server,
             owner: self.owner(arrival, arriving.server),
-            sentence_chars: long.iter().map(|sentence| sentence.1).sum(),
+            sentence_chars: u32::try_from(arrival.core_sentences.n_chars).unwrap_or(u32::MAX),
             n_words: arrival.signatures.n_words,
             proof: arriving.proof,
             card,

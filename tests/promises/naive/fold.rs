@@ -280,10 +280,10 @@ impl<'a> Naive<'a> {
         }
     }
 
-    fn cloth(&self, of: Of) -> Cloth {
+    fn cloth(&self, of: Of) -> Cloth<'static> {
         let arrival = &self.arrivals[of];
         let n_words = arrival.signatures.n_core_words;
-        Cloth::new(&arrival.places, n_words, arrival.unspaced, BITS_MAX, &self.settings.quilt)
+        Cloth::new(arrival.places.clone(), n_words, arrival.unspaced, BITS_MAX, &self.settings.quilt)
     }
 
     fn are_one_server(&self, a: Of, b: Of) -> bool {
@@ -291,7 +291,7 @@ impl<'a> Naive<'a> {
         a.domain.is_some() && a.domain == b.domain || a.ip.is_some() && a.ip == b.ip
     }
 
-    fn cover(&self, cloth: &Cloth, sources: &[(Of, Bits)]) -> (Cover, BTreeSet<Of>) {
+    fn cover(&self, cloth: &Cloth<'_>, sources: &[(Of, Bits)]) -> (Cover, BTreeSet<Of>) {
         let is_quilt = |of: &Of| self.standings.get(of).is_some_and(|standing| standing.is_quilt);
         let sources: Vec<&(Of, Bits)> = sources.iter().filter(|(of, _)| !is_quilt(of)).collect();
         let cover = cloth.cover(sources.iter().map(|(_, bits)| bits));
@@ -312,7 +312,7 @@ impl<'a> Naive<'a> {
         shared.sort_by_key(|(_, grams)| Reverse(grams.len()));
         shared.truncate(64);
         let cloth = self.cloth(this);
-        let bits = |cloth: &Cloth, numbers: &mut dyn Iterator<Item = u16>| {
+        let bits = |cloth: &Cloth<'_>, numbers: &mut dyn Iterator<Item = u16>| {
             let mut bits = Bits::new();
             numbers.for_each(|number| bits.set(cloth.bit(number.into())));
             bits

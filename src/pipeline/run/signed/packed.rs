@@ -9,7 +9,7 @@ use crate::signature::lexicon::LexiconId;
 use crate::signature::minhash::{MinHash, SLOTS};
 use crate::signature::style::{BINS, Bins, Form, Sketch, Style};
 use crate::signature::{LongSentence, Outcome, Signatures, View};
-use crate::store::{Arrival, Spelled};
+use crate::store::{Arrival, CoreSentences, Spelled};
 use crate::text::grams::{Gram, Place};
 use crate::verdict::event::Source;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -102,6 +102,7 @@ impl Packed {
             letters,
             terms: ends.into_iter().zip(hashes.0).collect(),
         };
+        let signatures = self.signatures.unpacked();
         Arrival {
             id: self.id,
             source,
@@ -112,7 +113,8 @@ impl Packed {
             ip: self.ip,
             authenticated_domain: self.authenticated_domain,
             truncated: self.truncated,
-            signatures: self.signatures.unpacked(),
+            core_sentences: CoreSentences::of(&signatures.sentences),
+            signatures,
             places: self.places.into_iter().map(place).collect(),
             n_text_bytes: self.n_text_bytes,
             excerpt: self.excerpt,
