@@ -5,6 +5,7 @@ use super::corpora::{html_page, raw_mail};
 use super::{Input, by_id, folded, is, is_full, judged, judged_exactly, share};
 use seamripper::config::Settings;
 use seamripper::verdict::event::{Class, Outcome, Recrawl, Verdict};
+use seamripper::verdict::relation::Direction;
 use std::collections::{BTreeSet, HashMap};
 
 /// Folded verdicts by id.
@@ -355,6 +356,24 @@ fn a_part_stays_its_own_head() {
     let told = told(vec![day, month, copy], &settings);
     let part = told["http://log.example/2026/05"].mirror.as_ref().unwrap();
     assert_eq!((part.of.as_str(), part.size, part.relation.name()), ("http://log.example/2026/05/03", 1, "archive"));
+    assert_eq!(part.direction, Direction::ThatInThis);
     let copy = told["http://other.example/copy"].mirror.as_ref().unwrap();
     assert_eq!((copy.of.as_str(), copy.size), ("http://log.example/2026/05/03", 2));
+    assert_eq!(copy.direction, Direction::Equal);
+}
+
+/// Of an article and a half of it, the sentences of both are 0.67 the same.
+#[test]
+fn a_half_lies_in_the_whole() {
+    let half = at("http://half.example/", &sentences(1, 0..10));
+    let whole = at("http://whole.example/", &sentences(1, 0..20));
+    for (inputs, last, direction) in [
+        ([half.clone(), whole.clone()], "http://whole.example/", Direction::ThatInThis),
+        ([whole, half], "http://half.example/", Direction::ThisInThat),
+    ] {
+        let told = told(inputs.to_vec(), &Settings::default());
+        let part = told[last].mirror.as_ref().unwrap();
+        assert!(part.overlap > 0.6 && part.containment == 1.0, "{part:?}");
+        assert_eq!((part.relation.name(), part.direction), ("excerpt_list", direction));
+    }
 }
