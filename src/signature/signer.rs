@@ -136,6 +136,8 @@ impl Signer {
         let shingles = if is_enough && with_shingles { self.shingles(words, Traits::CORE, kind) } else { None };
         let is_list = outcome == Outcome::Signed && kind == Kind::Page && is_little(n_core, words.len());
         let shown_shingles = if is_list { self.shingles(words, Traits::ANY, kind) } else { None };
+        let is_little_core = outcome == Outcome::Signed && !is_enough;
+        let little_core = is_little_core.then(|| self.little_core(document, words));
         let has_shingles = shingles.is_some() || shown_shingles.is_some();
         if !self.for_verdicts || self.cross_kinds || kind == Kind::Email || !has_shingles {
             for view in [Some(&mut shown), core.as_mut(), full.as_mut()].into_iter().flatten() {
@@ -155,6 +157,7 @@ impl Signer {
             n_core_words: n_core as u32,
             shingles,
             shown_shingles,
+            little_core,
             imatch,
             grams: if is_enough { self.grams(words) } else { Vec::new() },
             sentences: if outcome == Outcome::Signed { sentences } else { Vec::new() },
@@ -193,6 +196,19 @@ impl Signer {
         shingles.clear();
         grams::shingles(words, wanted, n_words.get(), shingle_characters.get(), key, |hash| shingles.push(hash));
         MinHash::of(shingles.iter().copied(), key)
+    }
+
+    /// The words of the core in order, without those that have digits: a campaign counts its mails.
+    fn little_core(&mut self, document: &Document, words: &Words) -> u64 {
+        self.bytes.clear();
+        let units = words.hashes.iter().zip(&words.spans).zip(&words.traits);
+        for ((hash, span), _) in units.filter(|(_, traits)| traits.has(Traits::CORE)) {
+            let spelled = document.text.get(span.range()).unwrap_or_default();
+            if !spelled.contains(char::is_numeric) {
+                append(&mut self.bytes, &[*hash]);
+            }
+        }
+        xxh3_64_with_seed(&self.bytes, self.keys.digest)
     }
 
     /// The grams of the core, winnowed.
@@ -385,6 +401,20 @@ mod tests {
         let core = signatures.core.unwrap();
         assert_eq!((core.digest, core.minhash, signatures.shingles, signatures.imatch), (None, None, None, None));
         assert!(signatures.grams.is_empty());
+    }
+
+    #[test]
+    fn a_little_core_is_known_by_its_words() {
+        let signed = |beginning: &str| {
+            let shown = format!("{beginning} {TALE}");
+            let document = Document { text: shown.clone(), ..Document::default() };
+            let n_core = beginning.split_whitespace().count();
+            signer(&settings()).sign(&document, &text(&shown, "", n_core)).little_core
+        };
+        assert!(signed("Hi Bob, ok").is_some() && signed("Hi Bob, ok") == signed("hi bob: OK!"));
+        assert_ne!(signed("Hi Bob, ok"), signed("Hi Ann, ok"));
+        assert_eq!(signed("prize 17"), signed("prize 4"));
+        assert_eq!(signed(TALE), None, "all of it is enough");
     }
 
     #[test]

@@ -402,6 +402,7 @@ pub(crate) mod tests {
             full: None,
             shingles: None,
             shown_shingles: None,
+            little_core: None,
             imatch: None,
             grams: Vec::new(),
             sentences: Vec::new(),

@@ -180,10 +180,7 @@ impl<'a> Naive<'a> {
     }
 
     fn has_proof(&self, this: Of) -> bool {
-        let signatures = &self.arrivals[this].signatures;
-        let core = signatures.core.as_ref().unwrap_or(&signatures.shown);
-        let is_mail = signatures.kind == Kind::Email;
-        signatures.outcome == Outcome::Signed && !(is_mail && core.terms.len() < self.settings.text.terms_min)
+        self.arrivals[this].signatures.outcome == Outcome::Signed
     }
 
     /// How alike two are, and whether that makes a copy.
@@ -203,10 +200,15 @@ impl<'a> Naive<'a> {
         match (slots(a), slots(b)) {
             (Some(a), Some(b)) => {
                 let score = a.iter().zip(&b).filter(|(a, b)| a == b).count() as f64 / a.len() as f64;
-                Some((score, score >= resemblance_min))
+                Some((score, score >= resemblance_min && self.content_likeness(this, that) >= resemblance_min / 2.0))
             }
             (None, None) => {
                 let is_mail = |of: &Signatures| of.kind == Kind::Email;
+                if a.little_core.or(b.little_core).is_some() && is_mail(a) {
+                    // Whose own words are too few for a text is like nobody with other ones.
+                    let score = cosine(&a.shown.terms, &b.shown.terms);
+                    return Some((score, score >= mirror.cosine_min && a.little_core == b.little_core));
+                }
                 let core = |of: &'a Signatures| of.core.as_ref().filter(|_| is_mail(of)).unwrap_or(&of.shown);
                 let full = |of: &'a Signatures| of.full.as_ref().filter(|_| is_mail(of)).unwrap_or(&of.shown);
                 let core = cosine(&core(a).terms, &core(b).terms);
@@ -215,6 +217,20 @@ impl<'a> Naive<'a> {
                 Some((score, score >= mirror.cosine_min && core >= mirror.core_cosine_min))
             }
             _ => None,
+        }
+    }
+
+    /// How much of their content agrees, of two pages one of which is compared by all that it shows.
+    fn content_likeness(&self, this: Of, that: Of) -> f64 {
+        let (a, b) = (&self.arrivals[this].signatures, &self.arrivals[that].signatures);
+        let n_whole = [a, b].into_iter().filter(|of| of.shown_shingles.is_some()).count();
+        match (&a.shingles, &b.shingles) {
+            (Some(a), Some(b)) if n_whole > 0 => {
+                let slots = a.slots().iter().zip(b.slots()).take(64);
+                slots.filter(|(a, b)| **a as u8 == **b as u8).count() as f64 / 64.0
+            }
+            (Some(_), None) | (None, Some(_)) if n_whole == 2 => 0.0,
+            _ => 1.0,
         }
     }
 
