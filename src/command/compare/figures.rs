@@ -116,6 +116,9 @@ impl Figures<'_> {
         let (figure, meaning) = match () {
             () if *copy => ("copy", format!("B after A; found by {}", found_by())),
             () if *part => ("part", format!("B after A; found by {}", found_by())),
+            () if *compared && likeness.crossed => {
+                ("no mirror", "without menus, quotes and footers they are not the same".to_owned())
+            }
             () if *compared => ("no mirror", "they have keys in common, and were compared".to_owned()),
             () => ("no mirror", "they have no key in common, and were not compared".to_owned()),
         };
