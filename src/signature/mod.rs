@@ -62,6 +62,10 @@ pub struct Signatures {
     /// these are the same.
     #[serde(skip)]
     pub little_core: Option<u64>,
+    /// Digest of the words of a mail's core below its subject, what is masked apart; `None` where they are few. A campaign may
+    /// have another subject for every mail.
+    #[serde(skip)]
+    pub body: Option<u64>,
     /// Extended I-Match of the core.
     pub imatch: Option<imatch::IMatch>,
     /// Word 5-grams of the core with their positions, winnowed unless all were asked for.

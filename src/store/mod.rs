@@ -403,6 +403,7 @@ pub(crate) mod tests {
             shingles: None,
             shown_shingles: None,
             little_core: None,
+            body: None,
             imatch: None,
             grams: Vec::new(),
             sentences: Vec::new(),

@@ -2,9 +2,9 @@
 //!
 //! Keys only suggest; a copy is one by direct comparison. Mails are compared by their distinct terms, 24 bits of each, in
 //! three views: a campaign may share the shown or the hidden words, and a list's footer must not make a copy (so the
-//! core has to agree too). A mail whose core is too little to be a text of its own is compared by all that it shows, and only with
-//! others of the very same core: whoever writes "Hi" above his signature says what the signature says, and "thanks!" and "ok" under
-//! one footer are two mails. Pages are compared by the 128 slots of their shingles, 16 bits of each, since pages of one
+//! core has to agree too). Below whatever subject, the same body is the same mail. A mail whose core is too little to be a text
+//! of its own is compared by all that it shows, and only with others of the very same core: whoever writes "Hi" above his signature says
+//! what the signature says, and "thanks!" and "ok" under one footer are two mails. Pages are compared by the 128 slots of their shingles, 16 bits of each, since pages of one
 //! manual share their vocabulary and not their sentences; one with little content by all that it shows, where
 //! half as much of its content has to agree: a shop's menu makes no copies of its goods. Where pages and mails are to match each other, a page has both, and is
 //! compared with a mail by terms. Of a long mail the terms with the smallest hashes stand for all:
@@ -14,6 +14,7 @@
 //! - Up to [`TERMS_MAX`] terms the cosine is that of the whole bags. (`the_cosine_is_exact_for_ordinary_mails`)
 //! - Mails whose cores are too little for a text are alike only where these are the same, and unlike any other.
 //!   (`a_little_core_has_to_be_the_same`)
+//! - Mails of the same words below their subjects are alike, whatever these are. (`the_same_body_is_the_same_mail`)
 //! - Pages that are compared by all that they show are no copies where their content differs. (`a_menu_makes_no_copy`)
 //! - A page is compared with a page by shingles and with a mail by terms. (`kinds_have_a_measure_in_common`)
 
@@ -37,6 +38,7 @@ const CONTENT: u8 = 8;
 /// What is noted of terms.
 const SAMPLE: u8 = 1;
 const LITTLE: u8 = 2;
+const BODY: u8 = 4;
 
 /// Which views hold a term.
 const SHOWN: u8 = 1;
@@ -62,6 +64,8 @@ pub(super) struct Likeness {
     pub(super) view: TextView,
     /// The similarity of the cores; 1 where there is nothing to be said of them beside the score.
     pub(super) core: f64,
+    /// Whether the words below their subjects are the same.
+    pub(super) same_body: bool,
 }
 
 /// What a document is compared by: one of the two at least.
@@ -88,6 +92,8 @@ pub(super) struct Terms {
     is_sample: bool,
     /// The words of a core that is too little for a text of its own.
     little: Option<u32>,
+    /// The words of a mail below its subject, if they are enough.
+    body: Option<u32>,
 }
 
 impl Proof {
@@ -121,7 +127,9 @@ impl Proof {
             _ if is_little => signatures
                 .little_core
                 .map(|words| Terms { little: Some(words as u32), ..Terms::of(shown, core, full, terms_max) }),
-            _ => Some(Terms::of(shown, core, full, terms_max)),
+            _ => {
+                Some(Terms { body: signatures.body.map(|body| body as u32), ..Terms::of(shown, core, full, terms_max) })
+            }
         };
         (shingles.is_some() || terms.is_some()).then_some(Self { shingles, is_whole, content, terms })
     }
@@ -151,7 +159,7 @@ impl Proof {
                 (Some(_), None) | (None, Some(_)) if self.is_whole && other.is_whole => 0.0,
                 _ => 1.0,
             };
-            return Some(Likeness { by: Measure::Shingles, score, view, core });
+            return Some(Likeness { by: Measure::Shingles, score, view, core, same_body: false });
         }
         Some(self.terms.as_ref()?.likeness(other.terms.as_ref()?))
     }
@@ -202,6 +210,13 @@ impl Proof {
 }
 
 impl MirrorSettings {
+    /// How alike two documents are. The same body is all that counts where the subjects are what no view makes copies with.
+    pub(in crate::store) fn compared(&self, this: &Proof, that: &Proof, unspaced: bool) -> Option<Likeness> {
+        let likeness = this.likeness(that)?;
+        let is_by_body = likeness.same_body && !self.is_copy(likeness, unspaced);
+        Some(if is_by_body { Likeness { score: 1.0, view: TextView::Body, core: 1.0, ..likeness } } else { likeness })
+    }
+
     /// Whether the likeness is that of a copy.
     pub(in crate::store) fn is_copy(&self, likeness: Likeness, unspaced: bool) -> bool {
         let (score_min, core_min) = match likeness.by {
@@ -240,11 +255,15 @@ impl Terms {
             }
         }
         let n = [shown, core, all].map(|view| view.terms.len() as u32);
-        Self { n, kept, is_sample, little: None }
+        Self { n, kept, is_sample, little: None, body: None }
     }
 
     fn write(&self, out: &mut Vec<u8>) {
-        out.push(if self.is_sample { SAMPLE } else { 0 } | if self.little.is_some() { LITTLE } else { 0 });
+        out.push(
+            if self.is_sample { SAMPLE } else { 0 }
+                | if self.little.is_some() { LITTLE } else { 0 }
+                | if self.body.is_some() { BODY } else { 0 },
+        );
         out.extend(self.n.iter().flat_map(|n| n.to_le_bytes()));
         out.extend((self.kept.len() as u16).to_le_bytes());
         // Most mails are all core and hide nothing: one byte says so for all their terms.
@@ -254,28 +273,35 @@ impl Terms {
         for term in &self.kept {
             out.extend(&term.to_le_bytes()[usize::from(is_uniform)..]);
         }
-        out.extend(self.little.into_iter().flat_map(u32::to_le_bytes));
+        out.extend([self.little, self.body].into_iter().flatten().flat_map(u32::to_le_bytes));
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {
         let (head, bytes) = bytes.split_first_chunk::<16>()?;
         let n = std::array::from_fn(|view| u32::from_le_bytes(std::array::from_fn(|byte| head[1 + 4 * view + byte])));
         let (len, uniform) = (usize::from(u16::from_le_bytes([head[13], head[14]])), head[15]);
-        let (terms, rest) = bytes.split_at_checked(len * if uniform == 0 { 4 } else { 3 })?;
+        let (terms, mut rest) = bytes.split_at_checked(len * if uniform == 0 { 4 } else { 3 })?;
         let kept = match uniform {
             0 => terms.as_chunks().0.iter().map(|term| u32::from_le_bytes(*term)).collect(),
             views => terms.as_chunks().0.iter().map(|&[a, b, c]| u32::from_le_bytes([views, a, b, c])).collect(),
         };
-        let little = match head[0] & LITTLE {
-            0 => None,
-            _ => Some(u32::from_le_bytes(*rest.first_chunk()?)),
-        };
-        Some(Self { n, kept, is_sample: head[0] & SAMPLE != 0, little })
+        let mut noted = [None; 2];
+        for (noted, _) in noted.iter_mut().zip([LITTLE, BODY]).filter(|(_, flag)| head[0] & flag != 0) {
+            let (digest, behind) = rest.split_first_chunk()?;
+            (*noted, rest) = (Some(u32::from_le_bytes(*digest)), behind);
+        }
+        let [little, body] = noted;
+        Some(Self { n, kept, is_sample: head[0] & SAMPLE != 0, little, body })
     }
 
     /// The kept values, without the views that hold them.
     pub(super) fn values(&self) -> impl Iterator<Item = u32> {
         self.kept.iter().map(|term| term >> 8)
+    }
+
+    /// Whether both have a body, and the same.
+    pub(super) fn has_body_of(&self, other: &Self) -> bool {
+        self.body.is_some() && self.body == other.body
     }
 
     /// How many of them each view holds.
@@ -318,10 +344,10 @@ impl Terms {
         if self.little.is_some() || other.little.is_some() {
             // The few words of such a core are many mails'; with all else shown they are this one's.
             let core = if self.little == other.little { 1.0 } else { 0.0 };
-            return Likeness { by: Measure::Terms, score: cosine(0), view: TextView::Shown, core };
+            return Likeness { score: cosine(0), view: TextView::Shown, core, ..Likeness::default() };
         }
         let views = [(0, TextView::Shown), (1, TextView::Core), (2, TextView::Full)];
-        let mut best = Likeness { core: cosine(1), ..Likeness::default() };
+        let mut best = Likeness { core: cosine(1), same_body: self.has_body_of(other), ..Likeness::default() };
         for (view, name) in views {
             if cosine(view) > best.score {
                 best = Likeness { score: cosine(view), view: name, ..best };
@@ -392,9 +418,11 @@ mod tests {
             let shingles = Some(Box::new(std::array::from_fn(|slot| mix(slot as u64, n) as u16)));
             let content = Some(std::array::from_fn(|slot| mix(slot as u64, n_core) as u8));
             let little = terms.clone().map(|terms| Terms { little: Some(n as u32), ..terms });
+            let body = terms.clone().map(|terms| Terms { body: Some(n as u32), ..terms });
             let proofs = [
                 (None, None, terms.clone()),
                 (None, None, little),
+                (None, None, body),
                 (shingles.clone(), None, None),
                 (shingles.clone(), content, None),
                 (shingles, content, terms),
@@ -456,6 +484,30 @@ mod tests {
         let likeness = hi.unwrap().likeness(&elsewhere).unwrap();
         assert!(likeness.score < 0.1 && likeness.view == TextView::Shown, "{likeness:?}");
         assert_eq!(mail(500..502, None, 90), None);
+    }
+
+    #[test]
+    fn the_same_body_is_the_same_mail() {
+        let settings = crate::config::Settings::default().mirror;
+        let mail = |subject: u64, body: Option<u64>| {
+            let mut signatures = crate::store::tests::signatures(Kind::Email, 0..20);
+            signatures.shown = view((0..20).chain(subject..subject + 30));
+            signatures.body = body;
+            Proof::of(&signatures, 5, false).unwrap()
+        };
+        let compared = |one: Proof, other: Proof| {
+            let likeness = settings.compared(&one, &other, false).unwrap();
+            (settings.is_copy(likeness, false), likeness.view)
+        };
+        assert_eq!(compared(mail(100, Some(7)), mail(200, Some(7))), (true, TextView::Body));
+        assert_eq!(
+            compared(mail(100, Some(7)), mail(102, Some(7))),
+            (true, TextView::Shown),
+            "these are copies anyhow"
+        );
+        for (one, other) in [(Some(7), Some(8)), (Some(7), None), (None, None)] {
+            assert!(!compared(mail(100, one), mail(200, other)).0);
+        }
     }
 
     #[test]

@@ -18,6 +18,9 @@ type GramHits = Vec<(u16, Of, u16)>;
 /// Sentences that others have: the number here, whose.
 type SentenceHits = Vec<(u16, Of)>;
 
+/// The score of mails that have their bodies alone in common: that of the bodies, and none that a cosine has.
+const BY_BODY: f64 = 2.0;
+
 struct Prototype {
     head: Of,
     n_further: usize,
@@ -214,7 +217,10 @@ impl<'a> Naive<'a> {
                 let core = cosine(&core(a).terms, &core(b).terms);
                 let score = [cosine(&a.shown.terms, &b.shown.terms), core, cosine(&full(a).terms, &full(b).terms)];
                 let score = score.into_iter().fold(0.0, f64::max);
-                Some((score, score >= mirror.cosine_min && core >= mirror.core_cosine_min))
+                let is_copy = score >= mirror.cosine_min && core >= mirror.core_cosine_min;
+                // The same body under another subject.
+                let is_same = a.body.is_some() && a.body == b.body;
+                Some(if is_same && !is_copy { (BY_BODY, true) } else { (score, is_copy) })
             }
             _ => None,
         }
@@ -241,7 +247,8 @@ impl<'a> Naive<'a> {
         let mut copies: Vec<(f64, Of)> = others
             .filter_map(|&of| self.likeness(this, of).filter(|(_, is_copy)| *is_copy).map(|(score, _)| (score, of)))
             .collect();
-        copies.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let is_by_body = |score: f64| score == BY_BODY;
+        copies.sort_by(|a, b| is_by_body(a.0).cmp(&is_by_body(b.0)).then(b.0.total_cmp(&a.0)).then(a.1.cmp(&b.1)));
         copies.into_iter().find_map(|(score, of)| {
             let head = self.prototypes[&of].head;
             let to_head = self.likeness(this, head).map_or(0.0, |(score, _)| score);

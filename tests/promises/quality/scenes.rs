@@ -233,6 +233,22 @@ fn a_campaign_does_not_hide_in_its_signature() {
     }
 }
 
+/// As many words in the subject as in the text, and no two alike.
+#[test]
+fn a_campaign_does_not_hide_behind_its_subjects() {
+    let mails = |n_sentences: u64| {
+        let mail = move |number: u64| {
+            let subject = sentences(300 + number, 0..2).join(" ");
+            let text = [sentences(7, 0..n_sentences), vec![format!("http://shop{number}.example/")]].concat();
+            mail(&format!("{number:02}"), &format!("a@b{number}.example"), &subject, &text)
+        };
+        (0..12).map(mail).collect::<Vec<_>>()
+    };
+    let n_copies = |inputs| heads(inputs).values().filter(|of| of.as_deref() == Some("00")).count();
+    assert_eq!(n_copies(mails(2)), 11);
+    assert_eq!(n_copies(mails(1)), 0, "so few words may be anybody's");
+}
+
 /// A few words above a long footer are all that such mails have of their own.
 #[test]
 fn few_words_above_one_footer_are_told_by_these_words() {
