@@ -20,7 +20,7 @@ export function resemblance({ mirror }) {
     ["Relation", `${words(relation)}: ${RELATIONS[relation] ?? ""}`],
     [
       "Found by",
-      `${signals.length ? signals.join(", ") : "comparison of all"}; ${view === "shown" ? "the shown text" : view === "core" ? "its core" : "all text, also hidden"} matched`,
+      `${signals.length ? signals.join(", ") : "comparison of all"}; ${view === "shown" ? "the shown text" : view === "core" ? "its core" : view === "body" ? "the text below its subject" : "all text, also hidden"} matched`,
     ],
     [
       "Group",

@@ -64,6 +64,8 @@ impl Made {
             full: None,
             shingles: MinHash::of((0..n_grams).map(|index| random(6, index)), 3),
             shown_shingles: None,
+            little_core: None,
+            body: None,
             imatch: Some(imatch),
             grams: Vec::new(),
             sentences: sentences.collect(),

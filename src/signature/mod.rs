@@ -58,6 +58,14 @@ pub struct Signatures {
     /// Minhash over shingles of all of the visible text, of a page that has little content: its lists are what it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shown_shingles: Option<minhash::MinHash>,
+    /// Digest of the words of a core that is too little to be signed, numbers apart: what else is shown is compared only where
+    /// these are the same.
+    #[serde(skip)]
+    pub little_core: Option<u64>,
+    /// Digest of the words of a mail's core below its subject, what is masked apart; `None` where they are few. A campaign may
+    /// have another subject for every mail.
+    #[serde(skip)]
+    pub body: Option<u64>,
     /// Extended I-Match of the core.
     pub imatch: Option<imatch::IMatch>,
     /// Word 5-grams of the core with their positions, winnowed unless all were asked for.

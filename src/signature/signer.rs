@@ -38,6 +38,10 @@ use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 const CORE_SHARE: usize = 3;
 const CORE_WORDS_MIN: usize = 64;
 
+/// Distinct terms of a body that says something by itself, whatever its subject: notices of how to unsubscribe, below pictures that
+/// nobody here sees, have fewer.
+const BODY_TERMS_MIN: usize = 16;
+
 /// Whether `n_core` units of content among `n_words` are too few to stand for the page.
 fn is_little(n_core: usize, n_words: usize) -> bool {
     n_core < n_words && (n_core < n_words / CORE_SHARE || n_core < CORE_WORDS_MIN)
@@ -136,6 +140,10 @@ impl Signer {
         let shingles = if is_enough && with_shingles { self.shingles(words, Traits::CORE, kind) } else { None };
         let is_list = outcome == Outcome::Signed && kind == Kind::Page && is_little(n_core, words.len());
         let shown_shingles = if is_list { self.shingles(words, Traits::ANY, kind) } else { None };
+        let is_little_core = outcome == Outcome::Signed && !is_enough;
+        let little_core = is_little_core.then(|| self.little_core(document, words));
+        let has_body = outcome == Outcome::Signed && kind == Kind::Email;
+        let body = if has_body { self.body(document, words) } else { None };
         let has_shingles = shingles.is_some() || shown_shingles.is_some();
         if !self.for_verdicts || self.cross_kinds || kind == Kind::Email || !has_shingles {
             for view in [Some(&mut shown), core.as_mut(), full.as_mut()].into_iter().flatten() {
@@ -155,6 +163,8 @@ impl Signer {
             n_core_words: n_core as u32,
             shingles,
             shown_shingles,
+            little_core,
+            body,
             imatch,
             grams: if is_enough { self.grams(words) } else { Vec::new() },
             sentences: if outcome == Outcome::Signed { sentences } else { Vec::new() },
@@ -193,6 +203,39 @@ impl Signer {
         shingles.clear();
         grams::shingles(words, wanted, n_words.get(), shingle_characters.get(), key, |hash| shingles.push(hash));
         MinHash::of(shingles.iter().copied(), key)
+    }
+
+    /// The words of the core in order, without those that have digits: a campaign counts its mails.
+    fn little_core(&mut self, document: &Document, words: &Words) -> u64 {
+        self.bytes.clear();
+        let units = words.hashes.iter().zip(&words.spans).zip(&words.traits);
+        for ((hash, span), _) in units.filter(|(_, traits)| traits.has(Traits::CORE)) {
+            let spelled = document.text.get(span.range()).unwrap_or_default();
+            if !spelled.contains(char::is_numeric) {
+                append(&mut self.bytes, &[*hash]);
+            }
+        }
+        xxh3_64_with_seed(&self.bytes, self.keys.digest)
+    }
+
+    /// The words of the core below the subject, in order, without those that are masked.
+    fn body(&mut self, document: &Document, words: &Words) -> Option<u64> {
+        let subject_end = document.title.len();
+        let mut terms = [0; BODY_TERMS_MIN];
+        let mut n_terms = 0;
+        self.bytes.clear();
+        let units = words.hashes.iter().zip(&words.spans).zip(&words.traits);
+        for ((&hash, span), traits) in units {
+            if !traits.has(Traits::CORE) || traits.has(Traits::MASKED) || (span.start as usize) < subject_end {
+                continue;
+            }
+            append(&mut self.bytes, &[hash]);
+            if n_terms < BODY_TERMS_MIN && traits.has(Traits::TERM) && !terms[..n_terms].contains(&hash) {
+                terms[n_terms] = hash;
+                n_terms += 1;
+            }
+        }
+        (n_terms == BODY_TERMS_MIN).then(|| xxh3_64_with_seed(&self.bytes, self.keys.digest))
     }
 
     /// The grams of the core, winnowed.
@@ -385,6 +428,34 @@ mod tests {
         let core = signatures.core.unwrap();
         assert_eq!((core.digest, core.minhash, signatures.shingles, signatures.imatch), (None, None, None, None));
         assert!(signatures.grams.is_empty());
+    }
+
+    #[test]
+    fn a_little_core_is_known_by_its_words() {
+        let signed = |beginning: &str| {
+            let shown = format!("{beginning} {TALE}");
+            let document = Document { text: shown.clone(), ..Document::default() };
+            let n_core = beginning.split_whitespace().count();
+            signer(&settings()).sign(&document, &text(&shown, "", n_core)).little_core
+        };
+        assert!(signed("Hi Bob, ok").is_some() && signed("Hi Bob, ok") == signed("hi bob: OK!"));
+        assert_ne!(signed("Hi Bob, ok"), signed("Hi Ann, ok"));
+        assert_eq!(signed("prize 17"), signed("prize 4"));
+        assert_eq!(signed(TALE), None, "all of it is enough");
+    }
+
+    #[test]
+    fn a_body_is_known_whatever_its_subject() {
+        let signed = |subject: &str, body: &str, kind: Kind| {
+            let shown = format!("{subject}\n{body}");
+            let document = Document { kind, text: shown.clone(), title: subject.to_owned(), ..Document::default() };
+            signer(&settings()).sign(&document, &text(&shown, "", usize::MAX)).body
+        };
+        let body = signed("Tides", TALE, Kind::Email);
+        assert!(body.is_some() && body == signed("Wholly other words of another subject", TALE, Kind::Email));
+        assert_ne!(body, signed("Tides", &TALE.replace("barley", "wheat"), Kind::Email));
+        assert_eq!(signed("Tides", &TALE[..80], Kind::Email), None, "a few words are many mails'");
+        assert_eq!(signed("Tides", TALE, Kind::Page), None);
     }
 
     #[test]

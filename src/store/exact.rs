@@ -88,7 +88,7 @@ fn end_groups(all: &mut [Settled]) {
 
 /// Cells that the record of a document takes, at most: proof, names, and once more its id as that of the longest copy.
 fn n_cells(arrival: &Arrival) -> usize {
-    const REST: usize = 256;
+    const REST: usize = 320;
     let signatures = &arrival.signatures;
     let n_terms = signatures.full.as_ref().unwrap_or(&signatures.shown).terms.len();
     let names = [&arrival.url, &arrival.domain, &arrival.canonical, &arrival.source.time];

@@ -135,11 +135,13 @@ impl Exhaustive {
             }
             if document.proof.measure(&entry.proof) == Some(Measure::Terms) {
                 let ceiling = ceiling(self.n_common[number], n_values, entry.n_values);
-                if ceiling < settings.cosine_min && ceiling <= found.likeness {
+                let bodies = document.proof.terms().zip(entry.proof.terms());
+                let is_same_body = bodies.is_some_and(|(this, that)| this.has_body_of(that));
+                if ceiling < settings.cosine_min && ceiling <= found.likeness && !is_same_body {
                     continue;
                 }
             }
-            let Some(likeness) = document.proof.likeness(&entry.proof) else { continue };
+            let Some(likeness) = settings.compared(document.proof, &entry.proof, document.unspaced) else { continue };
             found.likeness = found.likeness.max(likeness.score);
             if settings.is_copy(likeness, document.unspaced) {
                 found.copies.push((entry.of, signals));

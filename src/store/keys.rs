@@ -38,6 +38,7 @@ impl SettleKeys {
         for view in views.into_iter().flatten() {
             keys.digests.extend(view.digest.map(|digest| mix(digest as u64 ^ salt, TEXT)));
         }
+        keys.digests.extend(signatures.body.map(|body| mix(body ^ salt, TEXT)));
         let shingles = signatures.shown_shingles.as_ref().or(signatures.shingles.as_ref());
         // Pages are compared by their shingles, and found by them: terms of one trade are shared by too many.
         let shingles = shingles.filter(|_| signatures.kind == Kind::Page);

@@ -403,6 +403,8 @@ pub(crate) mod tests {
             full: None,
             shingles: None,
             shown_shingles: None,
+            little_core: None,
+            body: None,
             imatch: None,
             grams: Vec::new(),
             sentences: Vec::new(),

@@ -2,14 +2,20 @@
 //!
 //! Keys only suggest; a copy is one by direct comparison. Mails are compared by their distinct terms, 24 bits of each, in
 //! three views: a campaign may share the shown or the hidden words, and a list's footer must not make a copy (so the
-//! core has to agree too). Pages are compared by the 128 slots of their shingles, 16 bits of each, since pages of one
-//! manual share their vocabulary and not their sentences. Where pages and mails are to match each other, a page has both, and is
+//! core has to agree too). Below whatever subject, the same body is the same mail. A mail whose core is too little to be a text
+//! of its own is compared by all that it shows, and only with others of the very same core: whoever writes "Hi" above his signature says
+//! what the signature says, and "thanks!" and "ok" under one footer are two mails. Pages are compared by the 128 slots of their shingles, 16 bits of each, since pages of one
+//! manual share their vocabulary and not their sentences; one with little content by all that it shows, where
+//! half as much of its content has to agree: a shop's menu makes no copies of its goods. Where pages and mails are to match each other, a page has both, and is
 //! compared with a mail by terms. Of a long mail the terms with the smallest hashes stand for all:
 //! a fair sample, the same in both documents.
 //!
 //! # Invariants
 //! - Up to [`TERMS_MAX`] terms the cosine is that of the whole bags. (`the_cosine_is_exact_for_ordinary_mails`)
-//! - Nothing is like a text without a core. (`footers_alone_are_not_alike`)
+//! - Mails whose cores are too little for a text are alike only where these are the same, and unlike any other.
+//!   (`a_little_core_has_to_be_the_same`)
+//! - Mails of the same words below their subjects are alike, whatever these are. (`the_same_body_is_the_same_mail`)
+//! - Pages that are compared by all that they show are no copies where their content differs. (`a_menu_makes_no_copy`)
 //! - A page is compared with a page by shingles and with a mail by terms. (`kinds_have_a_measure_in_common`)
 
 use crate::config::MirrorSettings;
@@ -21,8 +27,18 @@ use crate::verdict::event::TextView;
 /// Terms that are kept of a document. An ordinary mail has 150.
 pub(super) const TERMS_MAX: usize = 512;
 
+/// Slots of its content that are kept of a page that is compared by all that it shows, 8 bits of each.
+const CONTENT_SLOTS: usize = 64;
+
 const TERMS: u8 = 1;
 const SHINGLES: u8 = 2;
+const WHOLE: u8 = 4;
+const CONTENT: u8 = 8;
+
+/// What is noted of terms.
+const SAMPLE: u8 = 1;
+const LITTLE: u8 = 2;
+const BODY: u8 = 4;
 
 /// Which views hold a term.
 const SHOWN: u8 = 1;
@@ -46,8 +62,10 @@ pub(super) struct Likeness {
     pub(super) score: f64,
     /// That view.
     pub(super) view: TextView,
-    /// The similarity of the cores.
+    /// The similarity of the cores; 1 where there is nothing to be said of them beside the score.
     pub(super) core: f64,
+    /// Whether the words below their subjects are the same.
+    pub(super) same_body: bool,
 }
 
 /// What a document is compared by: one of the two at least.
@@ -55,6 +73,10 @@ pub(super) struct Likeness {
 pub(super) struct Proof {
     /// The slots of a page.
     shingles: Option<Box<[u16; SLOTS]>>,
+    /// Whether the slots are those of all that it shows.
+    is_whole: bool,
+    /// Then slots of its content, if that has any.
+    content: Option<[u8; CONTENT_SLOTS]>,
     /// The terms of a mail, of a page without shingles, or of one that is compared with mails.
     terms: Option<Terms>,
 }
@@ -68,11 +90,15 @@ pub(super) struct Terms {
     kept: Vec<u32>,
     /// Whether `kept` is not all.
     is_sample: bool,
+    /// The words of a core that is too little for a text of its own.
+    little: Option<u32>,
+    /// The words of a mail below its subject, if they are enough.
+    body: Option<u32>,
 }
 
 impl Proof {
     /// What `signatures` are compared by, a page with mails too if it is `cross_kinds`; `None` where there is too little text.
-    /// A core below `core_terms_min` is no text of its own.
+    /// A core below `core_terms_min` is no text of its own: it has to be the same.
     pub(super) fn of(signatures: &Signatures, core_terms_min: usize, cross_kinds: bool) -> Option<Self> {
         Self::with_terms(signatures, core_terms_min, cross_kinds, TERMS_MAX)
     }
@@ -91,13 +117,21 @@ impl Proof {
         let is_page = signatures.kind == Kind::Page;
         let shingles = signatures.shown_shingles.as_ref().or(signatures.shingles.as_ref()).filter(|_| is_page);
         let shingles = shingles.map(|shingles| Box::new(slots(shingles)));
+        let is_whole = shingles.is_some() && signatures.shown_shingles.is_some();
+        let content = signatures.shingles.as_ref().filter(|_| is_whole);
+        let content = content.map(|content| std::array::from_fn(|slot| content.slots()[slot] as u8));
+        let is_little = core.terms.len() < core_terms_min;
         let terms = match (signatures.kind, &shingles) {
             (Kind::Page, Some(_)) if !cross_kinds => None,
             (Kind::Page, None) if !cross_kinds => Some(Terms::of(shown, shown, None, terms_max)),
-            _ if core.terms.len() < core_terms_min => None,
-            _ => Some(Terms::of(shown, core, full, terms_max)),
+            _ if is_little => signatures
+                .little_core
+                .map(|words| Terms { little: Some(words as u32), ..Terms::of(shown, core, full, terms_max) }),
+            _ => {
+                Some(Terms { body: signatures.body.map(|body| body as u32), ..Terms::of(shown, core, full, terms_max) })
+            }
         };
-        (shingles.is_some() || terms.is_some()).then_some(Self { shingles, terms })
+        (shingles.is_some() || terms.is_some()).then_some(Self { shingles, is_whole, content, terms })
     }
 
     /// The terms, if it has them.
@@ -117,17 +151,37 @@ impl Proof {
         if let (Some(a), Some(b)) = (&self.shingles, &other.shingles) {
             let agreeing = a.iter().zip(b.iter()).filter(|(a, b)| a == b).count();
             let score = agreeing as f64 / SLOTS as f64;
-            return Some(Likeness { by: Measure::Shingles, score, view: TextView::Core, core: score });
+            let view = if self.is_whole || other.is_whole { TextView::Shown } else { TextView::Core };
+            let core = match (self.content(), other.content()) {
+                _ if view == TextView::Core => 1.0,
+                (Some(a), Some(b)) => a.iter().zip(&b).filter(|(a, b)| a == b).count() as f64 / CONTENT_SLOTS as f64,
+                // Of a page that is not compared by all that it shows, its content may well be a list.
+                (Some(_), None) | (None, Some(_)) if self.is_whole && other.is_whole => 0.0,
+                _ => 1.0,
+            };
+            return Some(Likeness { by: Measure::Shingles, score, view, core, same_body: false });
         }
         Some(self.terms.as_ref()?.likeness(other.terms.as_ref()?))
     }
 
+    /// Slots of its content, whatever it is compared by.
+    fn content(&self) -> Option<[u8; CONTENT_SLOTS]> {
+        match &self.shingles {
+            Some(slots) if !self.is_whole => Some(std::array::from_fn(|slot| slots[slot] as u8)),
+            _ => self.content,
+        }
+    }
+
     pub(super) fn write(&self, out: &mut Vec<u8>) {
-        let form = if self.shingles.is_some() { SHINGLES } else { 0 } | if self.terms.is_some() { TERMS } else { 0 };
+        let form = if self.shingles.is_some() { SHINGLES } else { 0 }
+            | if self.is_whole { WHOLE } else { 0 }
+            | if self.content.is_some() { CONTENT } else { 0 }
+            | if self.terms.is_some() { TERMS } else { 0 };
         out.push(form);
         if let Some(slots) = &self.shingles {
             out.extend(slots.iter().flat_map(|slot| slot.to_le_bytes()));
         }
+        out.extend(self.content.iter().flatten());
         if let Some(terms) = &self.terms {
             terms.write(out);
         }
@@ -143,6 +197,11 @@ impl Proof {
             proof.shingles = Some(Box::new(slots.map(u16::from_le_bytes)));
             bytes = rest;
         }
+        proof.is_whole = form & WHOLE != 0;
+        if form & CONTENT != 0 {
+            let (slots, rest) = bytes.split_first_chunk()?;
+            (proof.content, bytes) = (Some(*slots), rest);
+        }
         if form & TERMS != 0 {
             proof.terms = Some(Terms::read(bytes)?);
         }
@@ -151,13 +210,21 @@ impl Proof {
 }
 
 impl MirrorSettings {
+    /// How alike two documents are. The same body is all that counts where the subjects are what no view makes copies with.
+    pub(in crate::store) fn compared(&self, this: &Proof, that: &Proof, unspaced: bool) -> Option<Likeness> {
+        let likeness = this.likeness(that)?;
+        let is_by_body = likeness.same_body && !self.is_copy(likeness, unspaced);
+        Some(if is_by_body { Likeness { score: 1.0, view: TextView::Body, core: 1.0, ..likeness } } else { likeness })
+    }
+
     /// Whether the likeness is that of a copy.
     pub(in crate::store) fn is_copy(&self, likeness: Likeness, unspaced: bool) -> bool {
-        match likeness.by {
-            Measure::Terms => likeness.score >= self.cosine_min && likeness.core >= self.core_cosine_min,
-            Measure::Shingles if unspaced => likeness.score >= self.resemblance_min_unspaced,
-            Measure::Shingles => likeness.score >= self.resemblance_min,
-        }
+        let (score_min, core_min) = match likeness.by {
+            Measure::Terms => (self.cosine_min, self.core_cosine_min),
+            Measure::Shingles if unspaced => (self.resemblance_min_unspaced, self.resemblance_min_unspaced / 2.0),
+            Measure::Shingles => (self.resemblance_min, self.resemblance_min / 2.0),
+        };
+        likeness.score >= score_min && likeness.core >= core_min
     }
 }
 
@@ -188,11 +255,15 @@ impl Terms {
             }
         }
         let n = [shown, core, all].map(|view| view.terms.len() as u32);
-        Self { n, kept, is_sample }
+        Self { n, kept, is_sample, little: None, body: None }
     }
 
     fn write(&self, out: &mut Vec<u8>) {
-        out.push(u8::from(self.is_sample));
+        out.push(
+            if self.is_sample { SAMPLE } else { 0 }
+                | if self.little.is_some() { LITTLE } else { 0 }
+                | if self.body.is_some() { BODY } else { 0 },
+        );
         out.extend(self.n.iter().flat_map(|n| n.to_le_bytes()));
         out.extend((self.kept.len() as u16).to_le_bytes());
         // Most mails are all core and hide nothing: one byte says so for all their terms.
@@ -202,25 +273,35 @@ impl Terms {
         for term in &self.kept {
             out.extend(&term.to_le_bytes()[usize::from(is_uniform)..]);
         }
+        out.extend([self.little, self.body].into_iter().flatten().flat_map(u32::to_le_bytes));
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {
         let (head, bytes) = bytes.split_first_chunk::<16>()?;
         let n = std::array::from_fn(|view| u32::from_le_bytes(std::array::from_fn(|byte| head[1 + 4 * view + byte])));
         let (len, uniform) = (usize::from(u16::from_le_bytes([head[13], head[14]])), head[15]);
-        let kept: Vec<u32> = match uniform {
-            0 => bytes.as_chunks().0.iter().take(len).map(|term| u32::from_le_bytes(*term)).collect(),
-            views => {
-                let terms = bytes.as_chunks::<3>().0.iter().take(len);
-                terms.map(|&[a, b, c]| u32::from_le_bytes([views, a, b, c])).collect()
-            }
+        let (terms, mut rest) = bytes.split_at_checked(len * if uniform == 0 { 4 } else { 3 })?;
+        let kept = match uniform {
+            0 => terms.as_chunks().0.iter().map(|term| u32::from_le_bytes(*term)).collect(),
+            views => terms.as_chunks().0.iter().map(|&[a, b, c]| u32::from_le_bytes([views, a, b, c])).collect(),
         };
-        (kept.len() == len).then_some(Self { n, kept, is_sample: head[0] != 0 })
+        let mut noted = [None; 2];
+        for (noted, _) in noted.iter_mut().zip([LITTLE, BODY]).filter(|(_, flag)| head[0] & flag != 0) {
+            let (digest, behind) = rest.split_first_chunk()?;
+            (*noted, rest) = (Some(u32::from_le_bytes(*digest)), behind);
+        }
+        let [little, body] = noted;
+        Some(Self { n, kept, is_sample: head[0] & SAMPLE != 0, little, body })
     }
 
     /// The kept values, without the views that hold them.
     pub(super) fn values(&self) -> impl Iterator<Item = u32> {
         self.kept.iter().map(|term| term >> 8)
+    }
+
+    /// Whether both have a body, and the same.
+    pub(super) fn has_body_of(&self, other: &Self) -> bool {
+        self.body.is_some() && self.body == other.body
     }
 
     /// How many of them each view holds.
@@ -260,8 +341,13 @@ impl Terms {
             let totals = if is_sample { [self.n[view], other.n[view]] } else { [mine[view], theirs[view]] };
             cosine(common[view], [mine[view], theirs[view]], totals)
         };
+        if self.little.is_some() || other.little.is_some() {
+            // The few words of such a core are many mails'; with all else shown they are this one's.
+            let core = if self.little == other.little { 1.0 } else { 0.0 };
+            return Likeness { score: cosine(0), view: TextView::Shown, core, ..Likeness::default() };
+        }
         let views = [(0, TextView::Shown), (1, TextView::Core), (2, TextView::Full)];
-        let mut best = Likeness { core: cosine(1), ..Likeness::default() };
+        let mut best = Likeness { core: cosine(1), same_body: self.has_body_of(other), ..Likeness::default() };
         for (view, name) in views {
             if cosine(view) > best.score {
                 best = Likeness { score: cosine(view), view: name, ..best };
@@ -330,11 +416,21 @@ mod tests {
             let (shown, core, full) = (view(0..n), view(0..n.min(n_core)), view(0..n + n_hidden));
             let terms = Some(Terms::of(&shown, &core, (n_hidden > 0).then_some(&full), TERMS_MAX));
             let shingles = Some(Box::new(std::array::from_fn(|slot| mix(slot as u64, n) as u16)));
-            let proofs = [(None, terms.clone()), (shingles.clone(), None), (shingles, terms)];
-            for proof in proofs.map(|(shingles, terms)| Proof { shingles, terms }) {
+            let content = Some(std::array::from_fn(|slot| mix(slot as u64, n_core) as u8));
+            let little = terms.clone().map(|terms| Terms { little: Some(n as u32), ..terms });
+            let body = terms.clone().map(|terms| Terms { body: Some(n as u32), ..terms });
+            let proofs = [
+                (None, None, terms.clone()),
+                (None, None, little),
+                (None, None, body),
+                (shingles.clone(), None, None),
+                (shingles.clone(), content, None),
+                (shingles, content, terms),
+            ];
+            for proof in proofs.map(|(shingles, content, terms)| Proof { is_whole: n % 2 == 0, shingles, content, terms }) {
                 let mut bytes = Vec::new();
                 proof.write(&mut bytes);
-                prop_assert!(bytes.len() <= 32 + 2 * SLOTS + 4 * TERMS_MAX);
+                prop_assert!(bytes.len() <= 32 + CONTENT_SLOTS + 2 * SLOTS + 4 * TERMS_MAX);
                 for end in 0..bytes.len() {
                     prop_assert_eq!(Proof::read(&bytes[..end]), None);
                 }
@@ -359,11 +455,86 @@ mod tests {
     }
 
     #[test]
-    fn footers_alone_are_not_alike() {
-        let mut signatures = crate::store::tests::signatures(Kind::Email, 0..40);
-        assert!(Proof::of(&signatures, 5, false).is_some());
-        signatures.core = Some(view(0..3));
-        assert_eq!(Proof::of(&signatures, 5, false), None);
+    fn a_little_core_has_to_be_the_same() {
+        let settings = crate::config::Settings::default().mirror;
+        // All with the same footer, which is all but the core.
+        let mail = |core: std::ops::Range<u64>, words: Option<u64>, own: u64| {
+            let mut signatures = crate::store::tests::signatures(Kind::Email, 0..60);
+            signatures.shown = view((0..60).chain(core.clone()).chain(own..own + 5));
+            (signatures.core, signatures.little_core) = (Some(view(core)), words);
+            Proof::of(&signatures, 5, false)
+        };
+        let is_copy = |one: &Option<Proof>, other: &Option<Proof>| {
+            let likeness = one.as_ref().unwrap().likeness(other.as_ref().unwrap()).unwrap();
+            assert!(likeness.score > 0.8, "{likeness:?}");
+            settings.is_copy(likeness, false)
+        };
+        let (hi, ok, text) = (mail(500..502, Some(7), 90), mail(500..502, Some(8), 90), mail(500..540, None, 90));
+        assert!(
+            is_copy(&hi, &hi) && is_copy(&hi, &mail(500..502, Some(7), 200)),
+            "also where some of the rest differs"
+        );
+        assert!(!is_copy(&hi, &ok) && !is_copy(&hi, &mail(500..520, None, 90)) && is_copy(&text, &text));
+        // The core alone says nothing.
+        let elsewhere = {
+            let mut signatures = crate::store::tests::signatures(Kind::Email, 3000..3060);
+            (signatures.core, signatures.little_core) = (Some(view(500..502)), Some(7));
+            Proof::of(&signatures, 5, false).unwrap()
+        };
+        let likeness = hi.unwrap().likeness(&elsewhere).unwrap();
+        assert!(likeness.score < 0.1 && likeness.view == TextView::Shown, "{likeness:?}");
+        assert_eq!(mail(500..502, None, 90), None);
+    }
+
+    #[test]
+    fn the_same_body_is_the_same_mail() {
+        let settings = crate::config::Settings::default().mirror;
+        let mail = |subject: u64, body: Option<u64>| {
+            let mut signatures = crate::store::tests::signatures(Kind::Email, 0..20);
+            signatures.shown = view((0..20).chain(subject..subject + 30));
+            signatures.body = body;
+            Proof::of(&signatures, 5, false).unwrap()
+        };
+        let compared = |one: Proof, other: Proof| {
+            let likeness = settings.compared(&one, &other, false).unwrap();
+            (settings.is_copy(likeness, false), likeness.view)
+        };
+        assert_eq!(compared(mail(100, Some(7)), mail(200, Some(7))), (true, TextView::Body));
+        assert_eq!(
+            compared(mail(100, Some(7)), mail(102, Some(7))),
+            (true, TextView::Shown),
+            "these are copies anyhow"
+        );
+        for (one, other) in [(Some(7), Some(8)), (Some(7), None), (None, None)] {
+            assert!(!compared(mail(100, one), mail(200, other)).0);
+        }
+    }
+
+    #[test]
+    fn a_menu_makes_no_copy() {
+        let settings = crate::config::Settings::default().mirror;
+        let page = |content: std::ops::Range<u64>, is_whole: bool| {
+            let mut signatures = crate::store::tests::signatures(Kind::Page, 0..400);
+            signatures.shown_shingles = signatures.shown.minhash.clone().filter(|_| is_whole);
+            signatures.shingles = MinHash::of(content.map(|shingle| mix(shingle, 3)), 1);
+            Proof::of(&signatures, 5, false).unwrap()
+        };
+        let compared = |one: &Proof, other: &Proof| {
+            let likeness = one.likeness(other).unwrap();
+            assert_eq!((likeness.score, one.likeness(other)), (1.0, other.likeness(one)));
+            (settings.is_copy(likeness, false), likeness.view)
+        };
+        let goods = page(1000..1040, true);
+        assert_eq!(compared(&goods, &page(1000..1040, true)), (true, TextView::Shown));
+        assert_eq!(compared(&goods, &page(1010..1050, true)), (true, TextView::Shown), "most of it is the same");
+        assert_eq!(compared(&goods, &page(1030..1070, true)), (false, TextView::Shown));
+        assert_eq!(compared(&goods, &page(0..0, true)), (false, TextView::Shown), "one of them has none");
+        assert_eq!(compared(&page(0..0, true), &page(0..0, true)), (true, TextView::Shown));
+        // What has no content but its menu is not compared by all that it shows: it is all content.
+        let menu = Proof { is_whole: false, ..goods.clone() };
+        assert_eq!(compared(&goods, &menu), (false, TextView::Shown));
+        assert_eq!(compared(&page(0..0, true), &menu), (true, TextView::Shown));
+        assert_eq!(compared(&menu, &menu), (true, TextView::Core));
     }
 
     #[test]

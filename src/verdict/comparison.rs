@@ -67,6 +67,9 @@ impl Cosine {
 pub struct Comparison {
     /// Which of the two have too little text to judge: then nothing below speaks of their texts.
     pub insufficient: Insufficient,
+    /// Whether what is masked (numbers, addresses, names) is spelled alike too, where the shown texts are the same but for that.
+    #[serde(skip)]
+    pub same_spelling: bool,
     /// The three views of the texts.
     pub views: Views,
     /// Distinct terms of the cores.
@@ -234,6 +237,7 @@ impl Comparison {
         let share = |covered: usize, text: &Text| covered as f64 / text.words.len().max(1) as f64;
         Self {
             insufficient,
+            same_spelling: is_spelled_alike(this, that),
             views: Views {
                 shown: agreement(&mine.shown, &theirs.shown),
                 core: agreement(core(mine), core(theirs)),
@@ -254,6 +258,17 @@ impl Comparison {
             shared,
         }
     }
+}
+
+/// Whether the masked units of two texts of the same units are the same.
+fn is_spelled_alike(this: Side<'_>, that: Side<'_>) -> bool {
+    let masked = |side: Side<'_>| {
+        let Side { document, text, .. } = side;
+        let units = text.words.spans.iter().zip(&text.words.traits);
+        let masked = units.filter(|(_, traits)| traits.has(Traits::MASKED));
+        masked.map(|(span, _)| document.text[span.range()].to_lowercase()).collect::<Vec<_>>()
+    };
+    masked(this) == masked(that)
 }
 
 fn core(signatures: &Signatures) -> &View {

@@ -219,6 +219,8 @@ pub enum TextView {
     Core,
     /// With what is hidden.
     Full,
+    /// The words of a mail below its subject, all the same.
+    Body,
 }
 
 /// Whose words a document holds.

@@ -64,7 +64,7 @@ impl Containment {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// They are the same (R > 0.6), or neither is the shorter one.
+    /// They are the same (copies, or R > 0.6), or neither is the shorter one.
     #[default]
     Equal,
     /// The first is the shorter one.
@@ -136,12 +136,19 @@ impl SentenceScores {
             self.overlap = Overlap((2.0 * shared / (this + that) as f64).min(1.0));
             self.containment = Containment((shared / this.min(that).max(1) as f64).min(1.0));
         }
-        self.direction = match this.cmp(&that) {
-            _ if self.overlap.0 > OVERLAP_ABOVE || self.n_shared == 0 => Direction::Equal,
+        self.direction = match () {
+            () if self.overlap.0 > OVERLAP_ABOVE || self.n_shared == 0 => Direction::Equal,
+            () => self.shorter(),
+        };
+    }
+
+    /// Which lies in which, of two that are known not to be the same: half of an article and all of it have an overlap above 0.6.
+    pub fn shorter(&self) -> Direction {
+        match self.n_this_chars.cmp(&self.n_that_chars) {
             std::cmp::Ordering::Less => Direction::ThisInThat,
             std::cmp::Ordering::Equal => Direction::Equal,
             std::cmp::Ordering::Greater => Direction::ThatInThis,
-        };
+        }
     }
 
     /// The branch of the tree, or `None` where nothing is shared.

@@ -263,6 +263,16 @@ fn one_of_the_two_may_come_from_standard_input_or_a_container() {
 }
 
 #[test]
+fn masked_numbers_are_not_called_the_same() {
+    let text =
+        |n: u32| format!("Traders expect {n},000 head of cattle today against {n},500 a week ago, said the exchange.");
+    let (_folder, paths) = folder(&[("a.txt", &text(290)), ("b.txt", &text(510)), ("c.txt", &text(290))]);
+    let pair = answer(&[&paths[0], &paths[1]]);
+    assert_eq!(pair["verdict"], "the same words, but for numbers, addresses or names", "{pair}");
+    assert_eq!(answer(&[&paths[0], &paths[2]])["verdict"], "the same text, word for word");
+}
+
+#[test]
 fn what_cannot_be_read_is_exit_code_1_and_named() {
     let page = demo("pages/gazette-tide-mills.html");
     let assert = compare(&[&page, "no-such-file.html"]).code(1);

@@ -192,7 +192,7 @@ const RELATIONS: [Relation; 10] = [
 ];
 const DIRECTIONS: [Direction; 3] = [Direction::Equal, Direction::ThisInThat, Direction::ThatInThis];
 const SIGNALS: [Signal; 4] = [Signal::Digest, Signal::Imatch, Signal::Minhash, Signal::Sentences];
-const VIEWS: [TextView; 3] = [TextView::Shown, TextView::Core, TextView::Full];
+const VIEWS: [TextView; 4] = [TextView::Shown, TextView::Core, TextView::Full, TextView::Body];
 const TEMPLATE_KINDS: [TemplateKind; 4] =
     [TemplateKind::Template, TemplateKind::LinkFarm, TemplateKind::Mirror, TemplateKind::CopyPaste];
 const RECRAWLS: [Recrawl; 2] = [Recrawl::Unchanged, Recrawl::Changed];

@@ -26,7 +26,7 @@ impl Figures<'_> {
     }
 
     fn text_verdict(&self) -> String {
-        let Comparison { insufficient, views, this_in_that, that_in_this, shared, .. } = self.comparison;
+        let Comparison { insufficient, same_spelling, views, this_in_that, that_in_this, shared, .. } = self.comparison;
         let (a, b) = (percent(*this_in_that), percent(*that_in_this));
         match (insufficient.this, insufficient.that) {
             (true, true) => return "insufficient: both texts are too short to judge".to_owned(),
@@ -34,8 +34,10 @@ impl Figures<'_> {
             (false, true) => return "insufficient: the text of B is too short to judge".to_owned(),
             (false, false) => {}
         }
-        if views.shown.same_digest {
-            return "the same text, word for word".to_owned();
+        match (views.shown.same_digest, same_spelling) {
+            (true, true) => return "the same text, word for word".to_owned(),
+            (true, false) => return "the same words, but for numbers, addresses or names".to_owned(),
+            (false, _) => {}
         }
         let Pair { copy, part, .. } = *self.pair;
         let b_is_smaller = that_in_this >= this_in_that;
@@ -114,6 +116,9 @@ impl Figures<'_> {
         let (figure, meaning) = match () {
             () if *copy => ("copy", format!("B after A; found by {}", found_by())),
             () if *part => ("part", format!("B after A; found by {}", found_by())),
+            () if *compared && likeness.crossed => {
+                ("no mirror", "without menus, quotes and footers they are not the same".to_owned())
+            }
             () if *compared => ("no mirror", "they have keys in common, and were compared".to_owned()),
             () => ("no mirror", "they have no key in common, and were not compared".to_owned()),
         };
@@ -167,7 +172,11 @@ impl Figures<'_> {
                 name: "same text",
                 figure: same.to_owned(),
                 alike: same != "no",
-                meaning: "all words, in order".to_owned(),
+                meaning: match self.comparison.same_spelling {
+                    true => "all words, in order",
+                    false => "all words, in order; numbers, addresses and names count as the same",
+                }
+                .to_owned(),
             },
             covered("A in B", *this_in_that, "A's words that stand in B, in runs of five and more"),
             covered("B in A", *that_in_this, "B's words that stand in A"),

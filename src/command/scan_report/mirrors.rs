@@ -105,6 +105,7 @@ fn write_members(page: &mut Page, group: &Group) {
             TextView::Shown => "",
             TextView::Core => " (core text)",
             TextView::Full => " (with hidden text)",
+            TextView::Body => " (the same below another subject)",
         });
         page.markup("</td></tr>");
     }

@@ -2,13 +2,13 @@
 
 use super::super::card::Card;
 use super::super::keys::SettleKeys;
-use super::super::proof::Likeness;
+use super::super::proof::{Likeness, Proof};
 use super::super::prototypes::Newcomer;
 use super::super::settled::{Joined, Settled};
 use super::super::{Arrival, Ref};
 use super::{Arriving, Candidate, DIGEST, IMATCH, MINHASH, Settler, add};
 use crate::config::Canonical;
-use crate::verdict::event::Signal;
+use crate::verdict::event::{Signal, TextView};
 use crate::verdict::url_similarity::{Denominator, UrlSimilarity};
 
 /// Entries of one key: variants of one campaign share some of their keys.
@@ -150,6 +150,7 @@ impl Settler {
             Some(all) => all.proof(of).cloned(),
             None => prototypes.proof(of, scratch),
         };
+        let likeness_to = |proof: &Proof| self.mirror.compared(arriving.proof, proof, arriving.arrival.unspaced);
         let mut compared: Vec<(Ref, Likeness, u8)> = Vec::new();
         let n_compared_max = if all.is_some() { usize::MAX } else { self.mirror.candidates_max };
         for candidate in candidates.iter().take(n_compared_max) {
@@ -157,7 +158,7 @@ impl Settler {
             if prototypes.get(candidate.of).is_none_or(|prototype| prototype.id_key == arriving.keys.id) {
                 continue;
             }
-            let likeness = proof_of(candidate.of, scratch).and_then(|proof| arriving.proof.likeness(&proof));
+            let likeness = proof_of(candidate.of, scratch).and_then(|proof| likeness_to(&proof));
             if let Some(likeness) = likeness {
                 settled.likeness = settled.likeness.max(likeness.score);
                 if self.mirror.is_copy(likeness, arriving.arrival.unspaced) {
@@ -165,13 +166,17 @@ impl Settler {
                 }
             }
         }
-        compared.sort_by(|(a, x, _), (b, y, _)| y.score.total_cmp(&x.score).then(born(*a).cmp(&born(*b))));
+        // Who is near with its subject is nearer than who is the same without it.
+        let by_body = |likeness: &Likeness| likeness.view == TextView::Body;
+        compared.sort_by(|(a, x, _), (b, y, _)| {
+            by_body(x).cmp(&by_body(y)).then(y.score.total_cmp(&x.score)).then(born(*a).cmp(&born(*b)))
+        });
         for (of, likeness, signals) in compared {
             let Some(head) = prototypes.head_of(of) else { continue };
             let is_own = prototypes.get(head).is_none_or(|prototype| prototype.id_key == arriving.keys.id);
             let to_head = match of == head {
                 true => Some(likeness),
-                false => proof_of(head, scratch).and_then(|proof| arriving.proof.likeness(&proof)),
+                false => proof_of(head, scratch).and_then(|proof| likeness_to(&proof)),
             };
             match to_head {
                 Some(to_head) if !is_own && to_head.score >= self.mirror.head_min => {

@@ -18,6 +18,9 @@ type GramHits = Vec<(u16, Of, u16)>;
 /// Sentences that others have: the number here, whose.
 type SentenceHits = Vec<(u16, Of)>;
 
+/// The score of mails that have their bodies alone in common: that of the bodies, and none that a cosine has.
+const BY_BODY: f64 = 2.0;
+
 struct Prototype {
     head: Of,
     n_further: usize,
@@ -180,10 +183,7 @@ impl<'a> Naive<'a> {
     }
 
     fn has_proof(&self, this: Of) -> bool {
-        let signatures = &self.arrivals[this].signatures;
-        let core = signatures.core.as_ref().unwrap_or(&signatures.shown);
-        let is_mail = signatures.kind == Kind::Email;
-        signatures.outcome == Outcome::Signed && !(is_mail && core.terms.len() < self.settings.text.terms_min)
+        self.arrivals[this].signatures.outcome == Outcome::Signed
     }
 
     /// How alike two are, and whether that makes a copy.
@@ -203,18 +203,40 @@ impl<'a> Naive<'a> {
         match (slots(a), slots(b)) {
             (Some(a), Some(b)) => {
                 let score = a.iter().zip(&b).filter(|(a, b)| a == b).count() as f64 / a.len() as f64;
-                Some((score, score >= resemblance_min))
+                Some((score, score >= resemblance_min && self.content_likeness(this, that) >= resemblance_min / 2.0))
             }
             (None, None) => {
                 let is_mail = |of: &Signatures| of.kind == Kind::Email;
+                if a.little_core.or(b.little_core).is_some() && is_mail(a) {
+                    // Whose own words are too few for a text is like nobody with other ones.
+                    let score = cosine(&a.shown.terms, &b.shown.terms);
+                    return Some((score, score >= mirror.cosine_min && a.little_core == b.little_core));
+                }
                 let core = |of: &'a Signatures| of.core.as_ref().filter(|_| is_mail(of)).unwrap_or(&of.shown);
                 let full = |of: &'a Signatures| of.full.as_ref().filter(|_| is_mail(of)).unwrap_or(&of.shown);
                 let core = cosine(&core(a).terms, &core(b).terms);
                 let score = [cosine(&a.shown.terms, &b.shown.terms), core, cosine(&full(a).terms, &full(b).terms)];
                 let score = score.into_iter().fold(0.0, f64::max);
-                Some((score, score >= mirror.cosine_min && core >= mirror.core_cosine_min))
+                let is_copy = score >= mirror.cosine_min && core >= mirror.core_cosine_min;
+                // The same body under another subject.
+                let is_same = a.body.is_some() && a.body == b.body;
+                Some(if is_same && !is_copy { (BY_BODY, true) } else { (score, is_copy) })
             }
             _ => None,
+        }
+    }
+
+    /// How much of their content agrees, of two pages one of which is compared by all that it shows.
+    fn content_likeness(&self, this: Of, that: Of) -> f64 {
+        let (a, b) = (&self.arrivals[this].signatures, &self.arrivals[that].signatures);
+        let n_whole = [a, b].into_iter().filter(|of| of.shown_shingles.is_some()).count();
+        match (&a.shingles, &b.shingles) {
+            (Some(a), Some(b)) if n_whole > 0 => {
+                let slots = a.slots().iter().zip(b.slots()).take(64);
+                slots.filter(|(a, b)| **a as u8 == **b as u8).count() as f64 / 64.0
+            }
+            (Some(_), None) | (None, Some(_)) if n_whole == 2 => 0.0,
+            _ => 1.0,
         }
     }
 
@@ -225,7 +247,8 @@ impl<'a> Naive<'a> {
         let mut copies: Vec<(f64, Of)> = others
             .filter_map(|&of| self.likeness(this, of).filter(|(_, is_copy)| *is_copy).map(|(score, _)| (score, of)))
             .collect();
-        copies.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let is_by_body = |score: f64| score == BY_BODY;
+        copies.sort_by(|a, b| is_by_body(a.0).cmp(&is_by_body(b.0)).then(b.0.total_cmp(&a.0)).then(a.1.cmp(&b.1)));
         copies.into_iter().find_map(|(score, of)| {
             let head = self.prototypes[&of].head;
             let to_head = self.likeness(this, head).map_or(0.0, |(score, _)| score);

@@ -4,8 +4,9 @@ use super::articles::{page, sentence, sentences};
 use super::corpora::{html_page, raw_mail};
 use super::{Input, by_id, folded, is, is_full, judged, judged_exactly, share};
 use seamripper::config::Settings;
-use seamripper::verdict::event::{Class, Outcome, Recrawl, Verdict};
-use std::collections::{BTreeSet, HashMap};
+use seamripper::verdict::event::{Class, Outcome, Recrawl, TextView, Verdict};
+use seamripper::verdict::relation::Direction;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Folded verdicts by id.
 fn told(inputs: Vec<Input>, settings: &Settings) -> HashMap<String, Verdict> {
@@ -199,6 +200,99 @@ fn a_spam_of_nothing_but_the_footer_of_a_list_matches_no_ham_of_it() {
     }
 }
 
+/// Whose copy each of `inputs` is, in a stream and with all pairs compared, which must agree.
+fn heads(inputs: Vec<Input>) -> BTreeMap<String, Option<String>> {
+    let settings = Settings::default();
+    let of = |verdicts: &[Verdict]| -> BTreeMap<String, Option<String>> {
+        let head = |verdict: &Verdict| verdict.mirror.as_ref().map(|mirror| mirror.of.clone());
+        verdicts.iter().map(|verdict| (verdict.id.clone(), head(verdict))).collect()
+    };
+    let streamed = of(&folded(&judged(inputs.clone(), &settings)));
+    assert_eq!(streamed, of(&judged_exactly(inputs, &settings)));
+    streamed
+}
+
+/// What stands below "-- ", or behind ">", is no text of its own in an honest mail. A campaign that puts all of itself there is one.
+#[test]
+fn a_campaign_does_not_hide_in_its_signature() {
+    let spam = sentences(7, 0..12);
+    let quoted: Vec<String> = spam.iter().map(|line| format!("> {line}")).collect();
+    let below = |greeting: &str| [&[greeting.to_owned(), "-- ".to_owned()][..], &spam].concat();
+    for (text, mark) in [(below("Hi"), ""), (below(""), ""), (below("Hello dear"), ""), (quoted, "> ")] {
+        for subject in ["Hi", "", "prize"] {
+            let mails = (0..12).map(|number| {
+                // Each has its own number, and a word of its own at the end.
+                let subject = if subject == "prize" { format!("prize {number}") } else { subject.to_owned() };
+                let text = [text.clone(), vec![format!("{mark}{}", super::articles::word(number))]].concat();
+                mail(&format!("{number:02}"), &format!("a@b{number}.example"), &subject, &text)
+            });
+            let heads = heads(mails.collect());
+            let n_copies = heads.values().filter(|of| of.as_deref() == Some("00")).count();
+            assert_eq!(n_copies, 11, "{subject:?}, {:?}", &text[..2]);
+        }
+    }
+}
+
+/// As many words in the subject as in the text, and no two alike.
+#[test]
+fn a_campaign_does_not_hide_behind_its_subjects() {
+    let mails = |n_sentences: u64| {
+        let mail = move |number: u64| {
+            let subject = sentences(300 + number, 0..2).join(" ");
+            let text = [sentences(7, 0..n_sentences), vec![format!("http://shop{number}.example/")]].concat();
+            mail(&format!("{number:02}"), &format!("a@b{number}.example"), &subject, &text)
+        };
+        (0..12).map(mail).collect::<Vec<_>>()
+    };
+    let n_copies = |inputs| heads(inputs).values().filter(|of| of.as_deref() == Some("00")).count();
+    assert_eq!(n_copies(mails(2)), 11);
+    assert_eq!(n_copies(mails(1)), 0, "so few words may be anybody's");
+}
+
+/// A few words above a long footer are all that such mails have of their own.
+#[test]
+fn few_words_above_one_footer_are_told_by_these_words() {
+    let footer = [vec!["-- ".to_owned()], sentences(8, 0..8)].concat();
+    let own = ["Hi Bob, ok", "thanks!", "ok so", "No.", "Thanks Ann", "Thanks Bob", ""];
+    let mails = own.iter().enumerate().map(|(number, own)| {
+        mail(&number.to_string(), "me@firm.example", "", &[&[own.to_string()][..], &footer].concat())
+    });
+    let again = mail("again", "you@firm.example", "", &[&["Thanks, Ann".to_owned()][..], &footer].concat());
+    let elsewhere = [&["thanks!".to_owned(), "-- ".to_owned()][..], &sentences(9, 0..8)].concat();
+    let elsewhere = mail("elsewhere", "me@other.example", "", &elsewhere);
+    let heads = heads(mails.chain([elsewhere, again]).collect());
+    let copies: Vec<_> = heads.iter().filter_map(|(id, of)| of.as_deref().map(|of| (id.as_str(), of))).collect();
+    assert_eq!(copies, [("again", "4")]);
+}
+
+/// Sixty links to all of a shop, and what it says of one of its goods.
+fn goods(url: &str, text: &str) -> Input {
+    let link = |n: u64| format!("<li><a href=\"/{n}\">{}</a></li>", super::articles::sentence(77, n));
+    let menu: String = (0..60).map(link).collect();
+    let html = format!(
+        "<html><head><title>shop</title></head><body><div id=\"menu\"><ul>{menu}</ul></div>\
+         <div id=\"goods\"><p>{text}</p></div></body></html>"
+    );
+    html_page(url, Some(url), &html)
+}
+
+#[test]
+fn a_menu_makes_no_mirrors_of_small_pages() {
+    let url = |number: u64| format!("http://shop.example/{number}");
+    let mut inputs: Vec<Input> =
+        (0..6).map(|number| goods(&url(number), &sentences(100 + number, 0..3).join(" "))).collect();
+    inputs.push(goods("http://mirror.example/2", &sentences(102, 0..3).join(" ")));
+    // Too few words to be told by.
+    inputs.extend([6, 7].map(|number| goods(&url(number), ["Soon here.", "Sold out."][number as usize - 6])));
+    let heads = heads(inputs.clone());
+    let copies: Vec<_> = heads.iter().filter_map(|(id, of)| of.as_deref().map(|of| (id.as_str(), of))).collect();
+    assert_eq!(copies, [("http://mirror.example/2", url(2).as_str()), (url(7).as_str(), url(6).as_str())]);
+    let told = told(inputs, &Settings::default());
+    let view = |id: &str| told[id].mirror.as_ref().unwrap().view;
+    assert_eq!(view("http://mirror.example/2"), TextView::Shown, "it was compared by all of it");
+    assert_eq!(view(&url(7)), TextView::Core, "a menu without content is all of the page");
+}
+
 #[test]
 fn a_page_crawled_again_and_again_keeps_its_patches() {
     let url = |number: u64| format!("http://source{number}.example/");
@@ -355,6 +449,24 @@ fn a_part_stays_its_own_head() {
     let told = told(vec![day, month, copy], &settings);
     let part = told["http://log.example/2026/05"].mirror.as_ref().unwrap();
     assert_eq!((part.of.as_str(), part.size, part.relation.name()), ("http://log.example/2026/05/03", 1, "archive"));
+    assert_eq!(part.direction, Direction::ThatInThis);
     let copy = told["http://other.example/copy"].mirror.as_ref().unwrap();
     assert_eq!((copy.of.as_str(), copy.size), ("http://log.example/2026/05/03", 2));
+    assert_eq!(copy.direction, Direction::Equal);
+}
+
+/// Of an article and a half of it, the sentences of both are 0.67 the same.
+#[test]
+fn a_half_lies_in_the_whole() {
+    let half = at("http://half.example/", &sentences(1, 0..10));
+    let whole = at("http://whole.example/", &sentences(1, 0..20));
+    for (inputs, last, direction) in [
+        ([half.clone(), whole.clone()], "http://whole.example/", Direction::ThatInThis),
+        ([whole, half], "http://half.example/", Direction::ThisInThat),
+    ] {
+        let told = told(inputs.to_vec(), &Settings::default());
+        let part = told[last].mirror.as_ref().unwrap();
+        assert!(part.overlap > 0.6 && part.containment == 1.0, "{part:?}");
+        assert_eq!((part.relation.name(), part.direction), ("excerpt_list", direction));
+    }
 }

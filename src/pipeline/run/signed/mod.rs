@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// Number of the layout; another layout raises it.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// Under what a record was signed, as its header says.
 pub fn signed_under(scheme: &Scheme) -> String {
