@@ -124,7 +124,8 @@ impl Judge {
 
     fn case(&self, arrival: &Arrival, settled: &Settled, held: Held, store: &Store) -> Case {
         let signatures = &arrival.signatures;
-        let cloth = Cloth::new(&arrival.places, signatures.n_core_words, arrival.unspaced, usize::MAX, &self.quilt);
+        let n_words = signatures.n_core_words;
+        let cloth = Cloth::new(&arrival.places, n_words, arrival.unspaced, usize::MAX, self.window, &self.quilt);
         let mut known: Vec<KnownSource> = Vec::new();
         let mut n_common: Vec<(Ref, u32)> = held.grams.iter().map(|(of, grams)| (*of, grams.len() as u32)).collect();
         n_common.sort_unstable();

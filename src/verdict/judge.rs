@@ -26,6 +26,7 @@ use crate::document::Kind;
 use crate::signature::Outcome as Signed;
 use crate::signature::keyed::Keys;
 use crate::store::{Arrival, Damaged, Hits, Merge, Probed, Ref, Settled, Store, Table, cluster_name, cluster_number};
+use std::num::NonZeroUsize;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Grams of a document that are weighed.
@@ -35,6 +36,8 @@ pub const GRAMS_MAX: usize = 8192;
 pub struct Judge {
     pub(super) mirror: MirrorSettings,
     pub(super) quilt: QuiltSettings,
+    /// One of so many grams is kept.
+    pub(super) window: NonZeroUsize,
     revisions: RevisionSettings,
     template_size_min: u32,
     pub(super) link_key: u64,
@@ -70,6 +73,7 @@ impl Judge {
         Self {
             mirror: settings.mirror.clone(),
             quilt: settings.quilt.clone(),
+            window: settings.grams.window,
             revisions: settings.revisions.clone(),
             template_size_min: settings.template.size_min,
             link_key: Keys::derive(settings.secret.reveal()).link,

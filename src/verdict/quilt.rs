@@ -171,7 +171,7 @@ impl Judge {
     }
 
     pub(super) fn cloth(&self, card: &Card) -> Cloth {
-        Cloth::new(&card.places(), card.n_core_words, card.unspaced, BITS_MAX, &self.quilt)
+        Cloth::new(&card.places(), card.n_core_words, card.unspaced, BITS_MAX, self.window, &self.quilt)
     }
 
     /// Decides the quilt verdict of `of` anew; a verdict where it has changed.

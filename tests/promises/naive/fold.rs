@@ -285,7 +285,8 @@ impl<'a> Naive<'a> {
     fn cloth(&self, of: Of) -> Cloth {
         let arrival = &self.arrivals[of];
         let n_words = arrival.signatures.n_core_words;
-        Cloth::new(&arrival.places, n_words, arrival.unspaced, BITS_MAX, &self.settings.quilt)
+        let (window, quilt) = (self.settings.grams.window, &self.settings.quilt);
+        Cloth::new(&arrival.places, n_words, arrival.unspaced, BITS_MAX, window, quilt)
     }
 
     fn are_one_server(&self, a: Of, b: Of) -> bool {
