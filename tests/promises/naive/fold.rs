@@ -263,21 +263,25 @@ impl<'a> Naive<'a> {
     fn learn(&mut self, this: Of) {
         let (signatures, kind) = (&self.arrivals[this].signatures, self.kind(this));
         let prototypes = &self.prototypes;
-        let post = |owners: &mut Owners, number: u16, n_max: usize| {
+        let post = |owners: &mut Owners, number: u16, n_first: usize, n_max: usize| {
             if owners.of.iter().any(|(of, _)| *of == this) {
                 return;
             }
             owners.of.retain(|(of, _)| prototypes.contains_key(of));
             owners.n_counted = if owners.of.is_empty() { 1 } else { owners.n_counted + 1 };
+            if owners.of.len() >= n_max && n_first < n_max {
+                owners.of.remove(n_max - n_first - 1);
+            }
             if owners.of.len() < n_max {
                 owners.of.insert(0, (this, number));
             }
         };
         for (number, gram) in (0_u16..).zip(&signatures.grams) {
-            post(self.grams.entry((kind, gram.hash)).or_default(), number, self.settings.quilt.owners_max);
+            let n_max = self.settings.quilt.owners_max;
+            post(self.grams.entry((kind, gram.hash)).or_default(), number, n_max.div_ceil(2), n_max);
         }
         for (number, hash) in core_sentences(signatures) {
-            post(self.sentences.entry((kind, hash)).or_default(), number, 4);
+            post(self.sentences.entry((kind, hash)).or_default(), number, 4, 4);
             *self.sentence_counts.entry((kind, hash)).or_default() += 1;
         }
     }
