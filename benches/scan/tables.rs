@@ -3,7 +3,7 @@
 use crate::median;
 use cpu_time::ThreadTime;
 use seamripper::signature::keyed::mix;
-use seamripper::store::{Index, Postings, Ref};
+use seamripper::store::{Index, Owners, Postings, Ref};
 use std::collections::HashMap;
 use std::hint::black_box;
 
@@ -60,7 +60,7 @@ impl Table for Postings {
     }
 
     fn insert(&mut self, key: u64, of: Ref) {
-        self.post(key, of, 0, 4, |_| true);
+        self.post(key, of, 0, Owners::halves(4), |_| true);
     }
 }
 

@@ -283,6 +283,7 @@ pub struct QuiltSettings {
     pub bridge_characters: u32,
     pub foreign: bool,
     pub quilts_are_sources: bool,
+    pub quoters_are_sources: bool,
     pub linked_min: f64,
     pub owners_max: usize,
     pub remembered_max: usize,

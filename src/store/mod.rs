@@ -63,7 +63,7 @@ pub use index::Index;
 pub use kept::{Group, Kept};
 pub use look::Resemblance as LookResemblance;
 pub use plan::Plan;
-pub use postings::Postings;
+pub use postings::{Owners, Postings};
 pub use prototypes::{Departures, Server};
 pub use reference::Ref;
 pub(crate) use rows::Rows;

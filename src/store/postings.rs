@@ -3,10 +3,11 @@
 //!
 //! A line has five postings of 12 bytes, newest first: a tag of the key, slot and generation, the number of the gram in its
 //! document, and how many documents were seen with the key, counted up to 255 in every posting of the key alike. A key
-//! keeps its first few owners; further ones are counted only.
+//! keeps its first few owners and the last few; those in between are counted only.
 //!
 //! # Invariants
-//! - The first few owners of a key are found, and all are counted. (`first_owners_are_found_and_all_are_counted`)
+//! - The first few owners of a key and the last few are found, and all are counted.
+//!   (`first_and_last_owners_are_found_and_all_are_counted`)
 //! - One document counts once for a key. (`a_document_counts_once`)
 //! - In a table as full as the plan has it no count is too high; of keys in more than ten documents 1.4 % are read as ten or
 //!   less, of those in 2 to 10 a tenth as less, since their postings were pushed out. (`counts_against_exact_ones`)
@@ -83,6 +84,22 @@ fn each(mut bits: u32) -> impl Iterator<Item = usize> {
     })
 }
 
+/// How many owners of a key are kept: those in between are counted only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owners {
+    /// The first ones: whoever copies a copy has it from them.
+    pub first: usize,
+    /// The last ones: of those who quote each other the later hold what the earlier do, and more.
+    pub last: usize,
+}
+
+impl Owners {
+    /// `n` owners, half of them the first.
+    pub fn halves(n: usize) -> Self {
+        Self { first: n.div_ceil(2), last: n / 2 }
+    }
+}
+
 /// Which heads hold a key.
 pub struct Postings {
     lines: Lines,
@@ -113,9 +130,10 @@ impl Postings {
         count
     }
 
-    /// Counts `of` under `key`, and adds a posting unless `per_key_max` of its owners live.
+    /// Counts `of` under `key`, and adds a posting. Where as many of its owners live as are kept as `owners`, the oldest but the first few
+    /// gives way; where none but the first are kept, it is counted only.
     #[inline]
-    pub fn post(&mut self, key: u64, of: Ref, number: u16, per_key_max: usize, is_live: impl Fn(Ref) -> bool) {
+    pub fn post(&mut self, key: u64, of: Ref, number: u16, owners: Owners, is_live: impl Fn(Ref) -> bool) {
         let line_number = self.lines.of_key(key);
         let line = self.lines.line_mut(line_number);
         let mut halves = halves(line);
@@ -135,15 +153,20 @@ impl Postings {
             *slot_count = *slot_count & !0xFF | u32::from(count);
         }
         let mut is_loss = false;
-        if n_live < per_key_max {
+        let end = if n_live < owners.first + owners.last {
             let n_filled = places(&halves, |posting| !posting.is_none()).trailing_ones() as usize;
             let dead = || (0..POSTINGS).rev().find(|&place| !is_live(posting(&halves, place).of()));
             let end = if n_filled < POSTINGS { Some(n_filled) } else { dead() };
             is_loss = end.is_none();
-            let n_moved = 3 * end.unwrap_or(POSTINGS - 1);
+            Some(end.unwrap_or(POSTINGS - 1))
+        } else {
+            let mut later = each(same).filter(|&place| is_live(posting(&halves, place).of()));
+            owners.last.checked_sub(1).and_then(|oldest| later.nth(oldest))
+        };
+        if let Some(end) = end {
             // Those before the end make room at the beginning. It is another number each time, so all are looked at.
             for index in (3..3 * POSTINGS).rev() {
-                halves[index] = if index < 3 + n_moved { halves[index - 3] } else { halves[index] };
+                halves[index] = if index < 3 + 3 * end { halves[index - 3] } else { halves[index] };
             }
             halves[0] = key as u32;
             halves[1] = of.slot << 8 | u32::from(count);
@@ -184,21 +207,24 @@ mod tests {
     }
 
     #[test]
-    fn first_owners_are_found_and_all_are_counted() {
-        let mut postings = Postings::new(64);
-        for slot in 0..300 {
-            postings.post(77, refer(slot), slot as u16 + 5, 4, |_| true);
-            let owners: Vec<_> = (0..=slot.min(3)).rev().map(|slot| (slot, slot as u16 + 5)).collect();
-            assert_eq!(found(&postings, 77), (owners, (slot + 1).min(255) as u8));
+    fn first_and_last_owners_are_found_and_all_are_counted() {
+        for (first, last) in [(4, 0), (2, 2), (1, 3), (3, 2)] {
+            let mut postings = Postings::new(64);
+            for slot in 0..300 {
+                postings.post(77, refer(slot), slot as u16 + 5, Owners { first, last }, |_| true);
+                let is_kept = |other: &u32| *other < first as u32 || slot - other < last as u32;
+                let owners: Vec<_> = (0..=slot).rev().filter(is_kept).map(|slot| (slot, slot as u16 + 5)).collect();
+                assert_eq!(found(&postings, 77), (owners, (slot + 1).min(255) as u8));
+            }
+            assert_eq!(found(&postings, 78), (vec![], 0));
         }
-        assert_eq!(found(&postings, 78), (vec![], 0));
     }
 
     #[test]
     fn a_document_counts_once() {
         let mut postings = Postings::new(64);
-        postings.post(1, refer((1 << 24) - 1), u16::MAX, 4, |_| true);
-        postings.post(1, refer((1 << 24) - 1), 3, 4, |_| true);
+        postings.post(1, refer((1 << 24) - 1), u16::MAX, Owners::halves(4), |_| true);
+        postings.post(1, refer((1 << 24) - 1), 3, Owners::halves(4), |_| true);
         assert_eq!(found(&postings, 1), (vec![((1 << 24) - 1, u16::MAX)], 1));
     }
 
@@ -227,7 +253,7 @@ mod tests {
         let n_postings: usize = exact.values().map(|&n| OWNERS_MAX.min(n as usize)).sum();
         let mut postings = Postings::new((n_postings as f64 / 0.6 / POSTINGS as f64) as usize * 64);
         for (document, &gram) in (0_u32..).zip(&grams) {
-            postings.post(gram, refer(document), 0, OWNERS_MAX, |_| true);
+            postings.post(gram, refer(document), 0, Owners::halves(OWNERS_MAX), |_| true);
         }
         let share = |of: &dyn Fn(u32) -> bool, read: &dyn Fn(u32, u32) -> bool| {
             let all = exact.iter().filter(|&(_, &n)| of(n));
@@ -253,13 +279,13 @@ mod tests {
     fn the_dead_give_way_and_their_count_goes_with_them() {
         let mut postings = Postings::new(64);
         for slot in 0..5 {
-            postings.post(1 + u64::from(slot / 4), refer(slot), 0, 4, |_| true);
+            postings.post(1 + u64::from(slot / 4), refer(slot), 0, Owners::halves(4), |_| true);
         }
-        postings.post(3, refer(5), 0, 4, |of| of.slot != 2);
+        postings.post(3, refer(5), 0, Owners::halves(4), |of| of.slot != 2);
         assert_eq!((found(&postings, 1).0.len(), found(&postings, 3).0.len(), postings.n_pushed_out()), (3, 1, 0));
-        postings.post(1, refer(6), 0, 4, |of| of.slot > 3);
+        postings.post(1, refer(6), 0, Owners::halves(4), |of| of.slot > 3);
         assert_eq!(found(&postings, 1).1, 1);
-        postings.post(4, refer(7), 0, 4, |_| true);
+        postings.post(4, refer(7), 0, Owners::halves(4), |_| true);
         assert_eq!(postings.n_pushed_out(), 1);
     }
 }

@@ -10,7 +10,7 @@
 
 use super::frequency::SentenceCounts;
 use super::plan::Plan;
-use super::postings::Postings;
+use super::postings::{Owners, Postings};
 use super::prototypes::Prototypes;
 use super::reference::Ref;
 use super::settled::Settled;
@@ -31,7 +31,7 @@ const KINDS: usize = 2;
 /// cache has lines.
 const WORDS_AHEAD: usize = 128;
 /// Owners that are kept for a sentence: one that more have is about to be too common.
-const SENTENCE_OWNERS_MAX: usize = 4;
+const SENTENCE_OWNERS: Owners = Owners { first: 4, last: 0 };
 
 /// What a document shares with heads before it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -95,7 +95,7 @@ pub(super) struct Weigher {
     n_places: usize,
     gram_df_max: u8,
     sentence_df_max: u8,
-    owners_max: usize,
+    owners: Owners,
     cross_kinds: bool,
 }
 
@@ -116,7 +116,7 @@ impl Weigher {
             n_places: plan.n_places(),
             gram_df_max: settings.quilt.gram_df_max,
             sentence_df_max: settings.mirror.sentence_df_max,
-            owners_max: settings.quilt.owners_max,
+            owners: Owners::halves(settings.quilt.owners_max),
             cross_kinds: settings.store.cross_kinds,
         }
     }
@@ -131,7 +131,7 @@ impl Weigher {
     ) -> Vec<Hits> {
         let probes: Vec<Probe<'_>> =
             batch.iter().zip(settled).map(|(arrival, settled)| self.probe(arrival, settled)).collect();
-        let rules = Rules { commonness: self.commonness(), owners_max: self.owners_max, prototypes };
+        let rules = Rules { commonness: self.commonness(), owners: self.owners, prototypes };
         let n_threads = n_threads.clamp(1, PARTITIONS);
         if n_threads == 1 {
             return walk(Shard { partitions: &mut self.partitions, first: 0 }, &probes, rules);
@@ -333,7 +333,7 @@ struct Commonness {
 #[derive(Clone, Copy)]
 struct Rules<'a> {
     commonness: Commonness,
-    owners_max: usize,
+    owners: Owners,
     prototypes: &'a Prototypes,
 }
 
@@ -447,12 +447,12 @@ impl Shard<'_> {
         let lives = |of: Ref| rules.prototypes.lives_at(of, probe.position);
         for (&key, mine) in probe.grams.iter().zip(0_u16..) {
             if let Some(partition) = self.get_mut(key) {
-                partition.grams.post(inside(key), own, mine, rules.owners_max, lives);
+                partition.grams.post(inside(key), own, mine, rules.owners, lives);
             }
         }
         for &(key, mine) in &probe.sentences {
             if let Some(partition) = self.get_mut(key) {
-                partition.sentences.post(inside(key), own, mine, SENTENCE_OWNERS_MAX, lives);
+                partition.sentences.post(inside(key), own, mine, SENTENCE_OWNERS, lives);
                 partition.counts.add(key);
             }
         }

@@ -8,12 +8,14 @@
 //! # Invariants
 //! - The cover is that of the definition, set by set. (`the_cover_is_that_of_the_definition`)
 //! - Spans are in order, apart, and inside the text. (`spans_are_in_order_and_apart`)
+//! - Each begins and ends with a word and holds a whole gram of its source. (`spans_hold_whole_grams`)
 
 use crate::config::QuiltSettings;
 use crate::document::Span;
 use crate::text::grams::Place;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::num::NonZeroUsize;
 
 /// Bits of a document's grams at most: of more grams, neighbours share a bit.
 pub const BITS_MAX: usize = 512;
@@ -68,16 +70,18 @@ pub struct Cloth<'a> {
     bits_max: usize,
     bridge: u32,
     grams_min: u32,
+    window: u32,
 }
 
 impl<'a> Cloth<'a> {
-    /// The cloth of a document with grams at `places` and `n_core_words` units in its core. `bits_max` is [`BITS_MAX`], or
-    /// more where nothing has to be remembered.
+    /// The cloth of a document with grams at `places`, one of every `window`, and `n_core_words` units in its core. `bits_max` is
+    /// [`BITS_MAX`], or more where nothing has to be remembered.
     pub fn new(
         places: impl Into<Cow<'a, [Place]>>,
         n_core_words: u32,
         unspaced: bool,
         bits_max: usize,
+        window: NonZeroUsize,
         settings: &QuiltSettings,
     ) -> Self {
         let places = places.into();
@@ -93,7 +97,8 @@ impl<'a> Cloth<'a> {
             false => (settings.bridge_words, settings.source_grams_min),
         };
         let bits = if n_grams <= bits_max { places } else { shared(&places, bits_max).into() };
-        Self { bits, n_grams, n_words: n_words.max(1), bits_max, bridge, grams_min }
+        let window = u32::try_from(window.get()).unwrap_or(u32::MAX / 4);
+        Self { bits, n_grams, n_words: n_words.max(1), bits_max, bridge, grams_min, window }
     }
 
     /// The bit of the gram `number`.
@@ -114,11 +119,18 @@ impl<'a> Cloth<'a> {
         }
         let mut owners: Vec<u16> = vec![u16::MAX; self.bits.len()];
         let (mut covered, mut named) = (Bits::new(), Vec::new());
+        // Whoever has too little of what is left will not have more of what is left then.
+        let mut is_out = vec![false; sources.len()];
         loop {
-            let gains = sources.iter().map(|source| source.count_without(&covered));
+            let open = sources.iter().enumerate().filter(|(number, _)| !is_out[*number]);
+            let gains = open.map(|(number, source)| (number, source.count_without(&covered)));
             // The first of equals.
-            let best = gains.enumerate().rev().max_by_key(|(_, gain)| *gain);
+            let best = gains.rev().max_by_key(|(_, gain)| *gain);
             let Some((best, _)) = best.filter(|(_, gain)| *gain >= self.grams_min.max(1)) else { break };
+            if !self.is_enough(sources[best], &covered) {
+                is_out[best] = true;
+                continue;
+            }
             for (bit, owner) in owners.iter_mut().enumerate() {
                 if sources[best].has(bit) && !covered.has(bit) {
                     *owner = named.len() as u16;
@@ -128,6 +140,26 @@ impl<'a> Cloth<'a> {
             named.push(best);
         }
         self.spread(&owners, named)
+    }
+
+    /// Whether what `source` has beside what is `covered` stands for as much text as its least number of grams does. Winnowing keeps two
+    /// of every `window + 1` grams (Schleimer 2003), so that each stands for half as many, but no two for more than
+    /// there are between them: those of one short phrase are not enough. Of kept grams that are neighbours all between them is held.
+    fn is_enough(&self, source: &Bits, covered: &Bits) -> bool {
+        let share = self.window + 1;
+        let (mut twice, mut last): (u64, Option<usize>) = (0, None);
+        for bit in (0..self.bits.len()).filter(|bit| source.has(*bit) && !covered.has(*bit)) {
+            twice += u64::from(match last {
+                Some(before) => {
+                    let gap = self.bits[bit].first.saturating_sub(self.bits[before].first);
+                    let gap_max = if before + 1 == bit { 2 * self.window } else { share };
+                    gap.saturating_mul(2).min(gap_max)
+                }
+                None => share,
+            });
+            last = Some(bit);
+        }
+        twice >= u64::from(self.grams_min) * u64::from(share)
     }
 
     /// From bits to stretches of text.
@@ -140,6 +172,8 @@ impl<'a> Cloth<'a> {
                     patch.span.end = patch.span.end.max(place.span.end);
                     patch.trail = place.trail;
                 }
+                // What begins inside the passage of another is not told apart from it: where its words begin is not known.
+                Some(patch) if patch.owner != owner && place.first < patch.end => {}
                 _ => patches.push(Stretch {
                     owner,
                     first: place.first,
@@ -172,6 +206,8 @@ impl<'a> Cloth<'a> {
             _ => f64::from(n_covered.min(self.n_words)) / f64::from(self.n_words),
         };
         let n_words = f64::from(self.n_words);
+        // Where all that it has stands inside the passages of others, there is nothing to show.
+        sources.retain(|source| self.bridge == 0 || source.n_words > 0);
         sources.sort_by_key(|source| std::cmp::Reverse(source.n_words));
         Cover { fraction, n_words, sources }
     }
@@ -211,19 +247,13 @@ struct Stretch {
 /// Patches reach to the borders of their sentences, but not into each other.
 fn stretch(patches: &mut [Stretch]) {
     for number in 0..patches.len() {
-        let (before_end, before_byte) = match number.checked_sub(1) {
-            Some(before) => (patches[before].end, patches[before].span.end),
-            None => (0, 0),
-        };
+        let before_end = number.checked_sub(1).map_or(0, |before| patches[before].end);
         let patch = &mut patches[number];
-        // Overlapping grams of two sources: the later one begins where the first ends.
         let first = patch.first.saturating_sub(patch.lead.0.into());
         if first >= before_end {
             patch.first = first;
             patch.span.start = patch.span.start.saturating_sub(patch.lead.1.into());
         }
-        patch.first = patch.first.max(before_end.min(patch.end));
-        patch.span.start = patch.span.start.max(before_byte.min(patch.span.end));
         let next = patches.get(number + 1).map_or(u32::MAX, |next| next.first);
         let patch = &mut patches[number];
         let end = patch.end + u32::from(patch.trail.0);
@@ -288,7 +318,7 @@ mod tests {
     }
 
     fn cloth(n: usize, step: u32, settings: &QuiltSettings) -> Cloth<'static> {
-        Cloth::new(places(n, step), n as u32 * step + 5, false, BITS_MAX, settings)
+        Cloth::new(places(n, step), n as u32 * step + 5, false, BITS_MAX, NonZeroUsize::new(11).unwrap(), settings)
     }
 
     fn bits(set: &BTreeSet<usize>) -> Bits {
@@ -343,6 +373,26 @@ mod tests {
             }
             prop_assert!(spans.iter().all(|span| span.start <= span.end));
             prop_assert!((0.0..=1.0).contains(&cover.fraction));
+        }
+
+        /// Words have five letters and a space after them.
+        #[test]
+        fn spans_hold_whole_grams(
+            sources in prop::collection::vec(prop::collection::btree_set(0..90_usize, 0..60), 0..8),
+            step in 1..9_u32, bridge in 0..40_u32,
+        ) {
+            let settings = QuiltSettings { source_grams_min: 1, bridge_words: bridge, ..Settings::default().quilt };
+            let cloth = cloth(90, step, &settings);
+            let all: Vec<Bits> = sources.iter().map(bits).collect();
+            for source in &cloth.cover(all.iter()).sources {
+                prop_assert!(bridge == 0 || !source.spans.is_empty(), "what is named can be looked at");
+                for span in &source.spans {
+                    prop_assert!(span.start % 6 == 0 && span.end % 6 == 5, "{:?} cuts a word", span);
+                    let is_inside = |place: &Place| span.start <= place.span.start && place.span.end <= span.end;
+                    let mut theirs = sources[source.number].iter().map(|&number| cloth.bits[number]);
+                    prop_assert!(theirs.any(|place| is_inside(&place)), "{:?} has no gram", span);
+                }
+            }
         }
     }
 

@@ -6,6 +6,8 @@
 //! # Invariants
 //! - Nothing is sampled or cut off, whatever the settings bound in a stream. (`tests/promises/quality/exact.rs`)
 //! - A judged quilt is no source, unless the settings say so. (`a_plundered_original_is_no_quilt`)
+//! - Whoever links to a document that does not link back is no source of it, unless the settings say so.
+//!   (`an_article_is_no_quilt_of_those_who_quote_it`)
 //! - A copy is a quilt only if the first of its group is. (`a_copy_is_a_quilt_if_its_head_is`)
 
 use super::cover::{Bits, Cloth, Cover};
@@ -30,10 +32,20 @@ struct Case {
     /// Grams in common with each head, ascending.
     n_common: Vec<(Ref, u32)>,
     n_known: u32,
+    /// Which of `known` link here without a link back.
+    are_quoters: Vec<bool>,
     /// What was decided last: the cover, and the numbers in `known` of the sources it names.
     cover: Cover,
     named: Vec<usize>,
     is_quilt: bool,
+}
+
+impl Case {
+    /// Covers it by the `eligible` ones of those that are known.
+    fn decide(&mut self, eligible: &[usize]) {
+        self.cover = self.cloth.cover(eligible.iter().map(|&number| &self.known[number].bits));
+        self.named = self.cover.sources.iter().map(|source| eligible[source.number]).collect();
+    }
 }
 
 impl Judge {
@@ -51,18 +63,25 @@ impl Judge {
         let holders = Holders::new(batch, settled, store, settings);
         let mut cases = self.cases(batch, settled, &holders, store, n_threads);
         drop(holders);
-        self.sweep(&mut cases, settled);
         let by_head: HashMap<Ref, &Arrival> = batch
             .iter()
             .zip(settled)
             .filter_map(|(arrival, settled)| settled.head.filter(|_| settled.learns).map(|head| (head, arrival)))
             .collect();
-        for ((arrival, settled), case) in batch.iter().zip(settled).zip(&cases) {
+        let links_here = |arrival: &Arrival, of: Ref| {
             let link = arrival.url.as_deref().map(|url| self.link(url));
-            let links_here = |of: Ref| {
-                let links = by_head.get(&of).map(|head| &head.signatures.links);
-                link.zip(links).is_some_and(|(link, links)| links.binary_search(&link).is_ok())
-            };
+            let links = by_head.get(&of).map(|head| &head.signatures.links);
+            link.zip(links).is_some_and(|(link, links)| links.binary_search(&link).is_ok())
+        };
+        if !self.quilt.quoters_are_sources {
+            for (arrival, case) in batch.iter().zip(&mut cases) {
+                let is_quoter = |source: &KnownSource| !source.linked && links_here(arrival, source.of);
+                case.are_quoters = case.known.iter().map(is_quoter).collect();
+            }
+        }
+        self.sweep(&mut cases, settled);
+        for ((arrival, settled), case) in batch.iter().zip(settled).zip(&cases) {
+            let links_here = |of: Ref| links_here(arrival, of);
             let found = Found {
                 kin: &case.kin,
                 n_common: &case.n_common,
@@ -104,8 +123,8 @@ impl Judge {
 
     fn case(&self, arrival: &Arrival, settled: &Settled, held: Held, store: &Store) -> Case {
         let signatures = &arrival.signatures;
-        let cloth =
-            Cloth::new(arrival.places.clone(), signatures.n_core_words, arrival.unspaced, usize::MAX, &self.quilt);
+        let (places, n_words) = (arrival.places.clone(), signatures.n_core_words);
+        let cloth = Cloth::new(places, n_words, arrival.unspaced, usize::MAX, self.window, &self.quilt);
         let mut known: Vec<KnownSource> = Vec::new();
         let mut n_common: Vec<(Ref, u32)> = held.grams.iter().map(|(of, grams)| (*of, grams.len() as u32)).collect();
         n_common.sort_unstable();
@@ -122,7 +141,7 @@ impl Judge {
         known.sort_by_key(|source| Reverse(source.bits.count()));
         let kin = kinship::kin(&held.sentences, &signatures.sentences);
         let (n_known, cover, named) = (held.n_known, Cover::default(), Vec::new());
-        Case { cloth, known, kin, n_common, n_known, cover, named, is_quilt: false }
+        Case { cloth, known, kin, n_common, n_known, are_quoters: Vec::new(), cover, named, is_quilt: false }
     }
 
     fn sweep(&self, cases: &mut [Case], settled: &[Settled]) {
@@ -133,10 +152,14 @@ impl Judge {
                 let is_source = |source: &KnownSource| {
                     self.quilt.quilts_are_sources || !quilts.get(&source.of).copied().unwrap_or(false)
                 };
-                let eligible: Vec<usize> =
+                let mut eligible: Vec<usize> =
                     (0..case.known.len()).filter(|&number| is_source(&case.known[number])).collect();
-                case.cover = case.cloth.cover(eligible.iter().map(|&number| &case.known[number].bits));
-                case.named = case.cover.sources.iter().map(|source| eligible[source.number]).collect();
+                case.decide(&eligible);
+                let is_quoter = |number: &usize| case.are_quoters.get(*number).copied().unwrap_or(false);
+                if case.cover.is_quilt(&self.quilt) && eligible.iter().any(is_quoter) {
+                    eligible.retain(|number| !is_quoter(number));
+                    case.decide(&eligible);
+                }
                 // Heads come before their copies.
                 let head = settled.joined.as_ref().and(settled.head);
                 let head_is_quilt = head.is_none_or(|head| quilts.get(&head).copied().unwrap_or(false));

@@ -18,7 +18,7 @@ use super::label::{Label, Record, Target};
 use super::labels::{Bearings, Full, Labels};
 use super::lineage::Lineage;
 use super::mirror::Kindred;
-use super::quilt::{cover, quilt_features};
+use super::quilt::{Others, quilt_features};
 use super::scores::Scores;
 use super::standings::{KnownSource, LINKS_MAX, Said, Standing, Standings, TurnedAway};
 use crate::config::{MirrorSettings, QuiltSettings, RevisionSettings, Settings};
@@ -26,6 +26,7 @@ use crate::document::Kind;
 use crate::signature::Outcome as Signed;
 use crate::signature::keyed::Keys;
 use crate::store::{Arrival, Damaged, Hits, Merge, Probed, Ref, Settled, Store, Table, cluster_name, cluster_number};
+use std::num::NonZeroUsize;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Grams of a document that are weighed.
@@ -35,6 +36,8 @@ pub const GRAMS_MAX: usize = 8192;
 pub struct Judge {
     pub(super) mirror: MirrorSettings,
     pub(super) quilt: QuiltSettings,
+    /// One of so many grams is kept.
+    pub(super) window: NonZeroUsize,
     revisions: RevisionSettings,
     template_size_min: u32,
     pub(super) link_key: u64,
@@ -69,6 +72,7 @@ impl Judge {
         Self {
             mirror: settings.mirror.clone(),
             quilt: settings.quilt.clone(),
+            window: settings.grams.window,
             revisions: settings.revisions.clone(),
             template_size_min: settings.template.size_min,
             link_key: Keys::derive(settings.secret.reveal()).link,
@@ -228,16 +232,21 @@ impl Judge {
             .collect();
         let is_source = |of: Ref| self.is_source(of) || gone(of);
         let own = settled.head.filter(|_| settled.learns);
-        let (mut cover, mut named) = cover(cloth, &known, is_source);
+        let link = self.own_link(arrival);
+        let links_to = |of: Ref, link: u32| !gone(of) && self.standings.links_to(of, link);
+        let others = Others { is_source: &is_source, links_to: &links_to };
+        let (mut cover, mut named) = self.decided(cloth, &known, link, others);
         if let Some(own) = own.filter(|_| cover.is_quilt(&self.quilt) && !self.quilt.quilts_are_sources) {
-            let takers = self.takers(own, sources, &named, store, is_source);
-            (cover, named) = self::cover(cloth, &known, |of| is_source(of) && !takers.contains(&of));
+            let takers = self.takers(own, arrival, sources, &named, store, others);
+            if !takers.is_empty() {
+                let is_source = |of: Ref| is_source(of) && !takers.contains(&of);
+                (cover, named) = self.decided(cloth, &known, link, Others { is_source: &is_source, ..others });
+            }
         }
         // A copy has of others what the first of its group has of them, and a little more by chance.
         let head = settled.joined.as_ref().and(settled.head);
         let is_quilt = cover.is_quilt(&self.quilt) && head.is_none_or(|head| self.standings.is_quilt(head));
         let quilt = is_quilt.then(|| self.quilt_of(&cover, &named, store));
-        let link = self.own_link(arrival);
         let links_here = |of: Ref| link.is_some_and(|link| self.standings.links_to(of, link));
         let found = Found { kin, n_common, n_known: hits.n_known, cover: &cover, known: &known };
         let said = self.said(arrival, settled, &found, store, &links_here);

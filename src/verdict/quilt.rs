@@ -3,6 +3,8 @@
 //! # Invariants
 //! - A judged quilt is no source, unless the settings say so, and whoever came first is decided first.
 //!   (`a_plundered_original_is_no_quilt`)
+//! - Whoever links to a document that does not link back has quoted it and is no source of it, unless the settings say so.
+//!   (`an_article_is_no_quilt_of_those_who_quote_it`)
 //! - A revision says all that was said before, and what has changed. (`revisions_repeat_what_was_said`)
 
 use super::cover::{BITS_MAX, Bits, Cloth, Cover};
@@ -20,6 +22,15 @@ pub(super) struct Shared {
     /// The numbers of the grams there.
     pub(super) theirs: Vec<u16>,
     pub(super) server: Server,
+}
+
+/// What is known of other documents at a moment.
+#[derive(Clone, Copy)]
+pub(super) struct Others<'a> {
+    /// Which may be a source.
+    pub(super) is_source: &'a dyn Fn(Ref) -> bool,
+    /// Which link there.
+    pub(super) links_to: &'a dyn Fn(Ref, u32) -> bool,
 }
 
 impl Shared {
@@ -59,22 +70,58 @@ impl Judge {
         Quilt { patch_fraction: cover.fraction, kind, sources }
     }
 
+    /// The cover of a document under `link` by those of `known` that may be one. Where it makes a quilt, and only there, sources are
+    /// asked whether they link here: then they took from here, unless this document links to them too.
+    pub(super) fn decided<'a>(
+        &self,
+        cloth: &Cloth,
+        known: &'a [KnownSource],
+        link: Option<u32>,
+        others: Others<'_>,
+    ) -> (Cover, Vec<&'a KnownSource>) {
+        let Others { is_source, links_to } = others;
+        let (cover, named) = self::cover(cloth, known, is_source);
+        let Some(link) = link.filter(|_| !self.quilt.quoters_are_sources && cover.is_quilt(&self.quilt)) else {
+            return (cover, named);
+        };
+        let is_quoter = |source: &&KnownSource| !source.linked && is_source(source.of) && links_to(source.of, link);
+        let quoters: Vec<Ref> = known.iter().filter(is_quoter).map(|source| source.of).collect();
+        match quoters.is_empty() {
+            true => (cover, named),
+            false => self::cover(cloth, known, |of| is_source(of) && !quoters.contains(&of)),
+        }
+    }
+
+    /// The same by what is remembered now.
+    fn decided_now<'a>(&self, cloth: &Cloth, known: &'a [KnownSource], card: &Card) -> (Cover, Vec<&'a KnownSource>) {
+        let links_to = |of: Ref, link: u32| self.standings.links_to(of, link);
+        let others = Others { is_source: &|of| self.is_source(of), links_to: &links_to };
+        self.decided(cloth, known, self.card_link(card), others)
+    }
+
     /// Of the `named` sources of the new head `own` those that are themselves quilts as soon as they know of it: then it is
     /// an original that they took from, and not made of them. Whoever came first is decided first.
     pub(super) fn takers(
         &self,
         own: Ref,
+        arrival: &Arrival,
         sources: &[Shared],
         named: &[&KnownSource],
         store: &Store,
-        is_source: impl Fn(Ref) -> bool,
+        others: Others<'_>,
     ) -> Vec<Ref> {
+        let own_link = self.own_link(arrival);
         let is_taker = |of: &Ref| {
             let source = sources.iter().find(|source| source.of == *of)?;
             let (mut standing, card) = (self.standings.get(*of)?, store.card(*of)?);
+            let linked = own_link.is_some_and(|link| standing.links.contains(&link));
+            if !linked && !self.quilt.quoters_are_sources && self.is_linked(arrival, card.url()) {
+                return None;
+            }
             let cloth = self.cloth(&card);
-            standing.sources.push(KnownSource { of: own, linked: false, bits: source.bits_there(&cloth) });
-            Some(cover(&cloth, &standing.sources, &is_source).0.is_quilt(&self.quilt))
+            standing.sources.push(KnownSource { of: own, linked, bits: source.bits_there(&cloth) });
+            let (cover, _) = self.decided(&cloth, &standing.sources, self.card_link(&card), others);
+            Some(cover.is_quilt(&self.quilt))
         };
         named.iter().map(|source| source.of).filter(|of| is_taker(of) == Some(true)).collect()
     }
@@ -118,8 +165,13 @@ impl Judge {
         }
     }
 
+    /// The lower half of what links to the document of `card` are hashed to.
+    fn card_link(&self, card: &Card) -> Option<u32> {
+        card.url().map(|url| self.link(url) as u32)
+    }
+
     pub(super) fn cloth(&self, card: &Card) -> Cloth<'static> {
-        Cloth::new(card.places(), card.n_core_words, card.unspaced, BITS_MAX, &self.quilt)
+        Cloth::new(card.places(), card.n_core_words, card.unspaced, BITS_MAX, self.window, &self.quilt)
     }
 
     /// Decides the quilt verdict of `of` anew; a verdict where it has changed.
@@ -132,7 +184,7 @@ impl Judge {
         standing.sources.retain(|source| store.lives_at(source.of, position));
         let card = store.card(of)?;
         let cloth = self.cloth(&card);
-        let (cover, named) = self::cover(&cloth, &standing.sources, |of| self.is_source(of));
+        let (cover, named) = self.decided_now(&cloth, &standing.sources, &card);
         let (was_quilt, is_quilt) = (self.standings.is_quilt(of), cover.is_quilt(&self.quilt));
         let mut names: Vec<Ref> = if is_quilt { named.iter().map(|source| source.of).collect() } else { Vec::new() };
         names.sort_unstable();
@@ -158,7 +210,7 @@ impl Judge {
         let standing = self.standings.get(of)?;
         let card = store.card(of)?;
         let cloth = self.cloth(&card);
-        let (cover, named) = self::cover(&cloth, &standing.sources, |of| self.is_source(of));
+        let (cover, named) = self.decided_now(&cloth, &standing.sources, &card);
         let quilt = self.standings.is_quilt(of).then(|| self.quilt_of(&cover, &named, store));
         Some(self.repeated(card, standing.said()?, quilt, self.standings.revision(of)))
     }
@@ -199,7 +251,7 @@ impl Judge {
 }
 
 /// The cover by those sources that may be one, and these sources by the numbers in the cover.
-pub(super) fn cover<'a>(
+fn cover<'a>(
     cloth: &Cloth<'_>,
     known: &'a [KnownSource],
     is_source: impl Fn(Ref) -> bool,

@@ -62,7 +62,7 @@ impl Judge {
     pub(super) fn score<'a>(&self, arrival: &'a Arrival, settled: &Settled, hits: &Hits, store: &Store) -> Scores<'a> {
         let signatures = &arrival.signatures;
         let places = &arrival.places[..arrival.places.len().min(store.plan().n_places())];
-        let cloth = Cloth::new(places, signatures.n_core_words, arrival.unspaced, BITS_MAX, &self.quilt);
+        let cloth = Cloth::new(places, signatures.n_core_words, arrival.unspaced, BITS_MAX, self.window, &self.quilt);
         let mut by_source: Vec<GramHit> =
             hits.grams.iter().filter(|hit| Some(hit.of) != settled.head).copied().collect();
         by_source.sort_unstable_by_key(|hit| (hit.of, hit.mine));

@@ -279,6 +279,32 @@ pub(crate) fn stream(seed: u64, n: usize, settings: &Settings) -> Vec<Arrival> {
     arrivals((0..n).map(|_| made.record()), settings)
 }
 
+/// Articles, and pages that quote each of them between them, most of which link to it; in an order of its own.
+pub(crate) fn quoted(seed: u64, settings: &Settings) -> Vec<Arrival> {
+    let mut dice = Dice::new(seed);
+    let mut pages: Vec<(String, String)> = Vec::new();
+    for article in 0..12 {
+        let url = format!("http://article{article}.example/");
+        let n_silent = dice.below(6);
+        for number in 0..5_u64 {
+            let own = sentences((1000 * seed + article) * 10 + number, 0..9);
+            let taken = sentences(seed * 100 + article, 3 * number..3 * number + 3);
+            let links = if (number as usize) < n_silent { Vec::new() } else { vec![url.clone()] };
+            let quoter = format!("http://quoter{number}-of{article}.example/");
+            pages.push((quoter, plain(&[own, taken].concat(), &links)));
+        }
+        pages.push((url, plain(&sentences(seed * 100 + article, 0..15), &[])));
+    }
+    for place in (1..pages.len()).rev() {
+        pages.swap(place, dice.below(place + 1));
+    }
+    let record = |(url, html): (String, String)| {
+        let carrier = Carrier { id: Some(url.clone()), url: Some(url), ..Carrier::default() };
+        Record { format: Format::Page, body: html.into_bytes(), carrier }
+    };
+    arrivals(pages.into_iter().map(record), settings)
+}
+
 /// A page that has neither text nor look in common with any other.
 pub(crate) fn page_of_its_own(number: u64) -> String {
     let name = |item: u64| [0, 20, 40].map(|shift| word(mix(number, item) >> shift)).concat();

@@ -2,13 +2,15 @@
 
 use seamripper::config::Settings;
 use seamripper::document::Kind;
+use seamripper::signature::keyed::Keys;
 use seamripper::signature::style::{BINS, Form};
 use seamripper::signature::{Outcome, Signatures, cosine, frame};
 use seamripper::store::Arrival;
-use seamripper::verdict::cover::{BITS_MAX, Bits, Cloth, Cover};
+use seamripper::verdict::cover::{BITS_MAX, Bits, Cloth};
 use seamripper::verdict::relation::{self, SentenceScores};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// A stored document by the number of its arrival, which is its age too.
 type Of = usize;
@@ -284,21 +286,25 @@ impl<'a> Naive<'a> {
     fn learn(&mut self, this: Of) {
         let (signatures, kind) = (&self.arrivals[this].signatures, self.kind(this));
         let prototypes = &self.prototypes;
-        let post = |owners: &mut Owners, number: u16, n_max: usize| {
+        let post = |owners: &mut Owners, number: u16, n_first: usize, n_max: usize| {
             if owners.of.iter().any(|(of, _)| *of == this) {
                 return;
             }
             owners.of.retain(|(of, _)| prototypes.contains_key(of));
             owners.n_counted = if owners.of.is_empty() { 1 } else { owners.n_counted + 1 };
+            if owners.of.len() >= n_max && n_first < n_max {
+                owners.of.remove(n_max - n_first - 1);
+            }
             if owners.of.len() < n_max {
                 owners.of.insert(0, (this, number));
             }
         };
         for (number, gram) in (0_u16..).zip(&signatures.grams) {
-            post(self.grams.entry((kind, gram.hash)).or_default(), number, self.settings.quilt.owners_max);
+            let n_max = self.settings.quilt.owners_max;
+            post(self.grams.entry((kind, gram.hash)).or_default(), number, n_max.div_ceil(2), n_max);
         }
         for (number, hash) in core_sentences(signatures) {
-            post(self.sentences.entry((kind, hash)).or_default(), number, 4);
+            post(self.sentences.entry((kind, hash)).or_default(), number, 4, 4);
             *self.sentence_counts.entry((kind, hash)).or_default() += 1;
         }
     }
@@ -306,7 +312,8 @@ impl<'a> Naive<'a> {
     fn cloth(&self, of: Of) -> Cloth<'static> {
         let arrival = &self.arrivals[of];
         let n_words = arrival.signatures.n_core_words;
-        Cloth::new(arrival.places.clone(), n_words, arrival.unspaced, BITS_MAX, &self.settings.quilt)
+        let (window, quilt) = (self.settings.grams.window, &self.settings.quilt);
+        Cloth::new(arrival.places.clone(), n_words, arrival.unspaced, BITS_MAX, window, quilt)
     }
 
     fn are_one_server(&self, a: Of, b: Of) -> bool {
@@ -314,13 +321,29 @@ impl<'a> Naive<'a> {
         a.domain.is_some() && a.domain == b.domain || a.ip.is_some() && a.ip == b.ip
     }
 
-    fn cover(&self, cloth: &Cloth<'_>, sources: &[(Of, Bits)]) -> (Cover, BTreeSet<Of>) {
+    /// Whether `of` links to the URL of `this`.
+    fn links_to(&self, of: Of, this: Of) -> bool {
+        let key = Keys::derive(self.settings.secret.reveal()).link;
+        let link = self.arrivals[this].url.as_deref().map(|url| xxh3_64_with_seed(url.as_bytes(), key));
+        link.is_some_and(|link| self.arrivals[of].signatures.links.contains(&link))
+    }
+
+    /// The sources of `this` among the `known`, if they make a quilt.
+    fn cover(&self, this: Of, cloth: &Cloth<'_>, known: &[(Of, Bits)]) -> BTreeSet<Of> {
         let is_quilt = |of: &Of| self.standings.get(of).is_some_and(|standing| standing.is_quilt);
-        let sources: Vec<&(Of, Bits)> = sources.iter().filter(|(of, _)| !is_quilt(of)).collect();
-        let cover = cloth.cover(sources.iter().map(|(_, bits)| bits));
-        let is_one = cover.is_quilt(&self.settings.quilt);
-        let named = cover.sources.iter().filter(|_| is_one).map(|source| sources[source.number].0).collect();
-        (cover, named)
+        let mut sources: Vec<&(Of, Bits)> = known.iter().filter(|(of, _)| !is_quilt(of)).collect();
+        let covered = |sources: &[&(Of, Bits)]| {
+            let cover = cloth.cover(sources.iter().map(|(_, bits)| bits));
+            let is_one = cover.is_quilt(&self.settings.quilt);
+            cover.sources.iter().filter(|_| is_one).map(|source| sources[source.number].0).collect::<BTreeSet<Of>>()
+        };
+        let named = covered(&sources);
+        if named.is_empty() || self.settings.quilt.quoters_are_sources {
+            return named;
+        }
+        // Who links here, and is not linked to from here, took from here.
+        sources.retain(|(of, _)| !self.links_to(*of, this) || self.links_to(this, *of));
+        covered(&sources)
     }
 
     /// The sources of a quilt; none for what is none.
@@ -343,7 +366,7 @@ impl<'a> Naive<'a> {
         let known = shared.iter().map(|(of, grams)| (*of, bits(&cloth, &mut grams.iter().map(|gram| gram.0))));
         let known = known.filter(|(_, bits)| bits.count() >= cloth.grams_min());
         let known: Vec<(Of, Bits)> = known.take(self.settings.quilt.remembered_max).collect();
-        let (_, mut named) = self.cover(&cloth, &known);
+        let mut named = self.cover(this, &cloth, &known);
         if learns {
             // Sources that are quilts as soon as they know of this one took from it.
             let is_taker = |of: &Of| {
@@ -351,13 +374,16 @@ impl<'a> Naive<'a> {
                 let (theirs, Some(grams), Some(standing)) = (self.cloth(*of), grams, self.standings.get(of)) else {
                     return false;
                 };
+                if !self.settings.quilt.quoters_are_sources && self.links_to(this, *of) && !self.links_to(*of, this) {
+                    return false;
+                }
                 let mut sources = standing.sources.clone();
                 sources.push((this, bits(&theirs, &mut grams.iter().map(|gram| gram.1))));
-                !self.cover(&theirs, &sources).1.is_empty()
+                !self.cover(*of, &theirs, &sources).is_empty()
             };
             let takers: BTreeSet<Of> = named.iter().copied().filter(is_taker).collect();
             let others: Vec<(Of, Bits)> = known.iter().filter(|(of, _)| !takers.contains(of)).cloned().collect();
-            (_, named) = self.cover(&cloth, &others);
+            named = self.cover(this, &cloth, &others);
             let standing =
                 Standing { sources: known, named: named.clone(), is_quilt: !named.is_empty(), is_queued: false };
             self.standings.insert(this, standing);
@@ -395,7 +421,7 @@ impl<'a> Naive<'a> {
         let lives = |of: &Of| self.prototypes.contains_key(of);
         if standing.named.iter().all(lives) {
             standing.sources.retain(|(source, _)| lives(source));
-            let (_, named) = self.cover(&self.cloth(of), &standing.sources);
+            let named = self.cover(of, &self.cloth(of), &standing.sources);
             if named != standing.named {
                 let flips = named.is_empty() == standing.is_quilt;
                 (standing.is_quilt, standing.named) = (!named.is_empty(), named.clone());

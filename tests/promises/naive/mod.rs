@@ -6,7 +6,7 @@
 mod fold;
 
 use crate::fold::filter;
-use crate::made::stream;
+use crate::made::{quoted, stream};
 use fold::Naive;
 use seamripper::config::Settings;
 use seamripper::pipeline::filter::Event;
@@ -45,10 +45,15 @@ struct Agreement {
 impl Agreement {
     /// Of the filter by `settings` and the fold by `naive`, at once and in the end, on a few streams.
     fn of(settings: &Settings, naive: &Settings) -> Self {
+        let seeds = [21, 22, 23].into_iter();
+        Self::on(seeds.map(|seed| stream(seed, 400, settings)).collect(), settings, naive)
+    }
+
+    /// The same on these streams.
+    fn on(streams: Vec<Vec<Arrival>>, settings: &Settings, naive: &Settings) -> Self {
         let mut agreement = Self::default();
-        for seed in [21, 22, 23] {
-            println!("seed {seed}");
-            let arrivals = stream(seed, 400, settings);
+        for (number, arrivals) in streams.into_iter().enumerate() {
+            println!("stream {number}");
             let (at_once, last) = told(settings, &arrivals);
             let (naive_at_once, naive_last) = Naive::new(naive, &arrivals).folded();
             let (mut names, mut founders) = (HashMap::new(), HashMap::new());
@@ -117,6 +122,19 @@ fn the_filter_is_the_obvious_fold() {
         // Of two sources with as many grams the filter looks first at that in the lower slot, which may be the younger.
         assert!(agreement.share("sources") >= 0.98);
     }
+}
+
+/// Who quotes an article and links to it is no source of it, in any order.
+#[test]
+fn quoters_are_the_same_in_the_obvious_fold() {
+    let settings = roomy();
+    let streams = || (31..35).map(|seed| quoted(seed, &settings)).collect::<Vec<_>>();
+    let agreement = Agreement::on(streams(), &settings, &settings);
+    assert_eq!((agreement.n_differ["quilt"], agreement.n_differ["sources"]), (0, 0));
+    assert!(agreement.n["quilt"] >= 4, "{} times", agreement.n["quilt"]);
+    let mut other = roomy();
+    other.quilt.quoters_are_sources = true;
+    assert!(Agreement::on(streams(), &settings, &other).n_differ["quilt"] > 10);
 }
 
 /// A fold by slightly other rules is told from the right one.

@@ -3,9 +3,12 @@
 use super::articles::sentences;
 use super::corpora::text_page;
 use super::{Input, arranged, by_id, folded, is, judged, judged_exactly, records};
-use seamripper::config::Settings;
+use seamripper::config::{QuiltSettings, Settings};
 use seamripper::pipeline::exact::judge_exact_on;
+use seamripper::signature::keyed::mix;
 use seamripper::verdict::event::{Class, Outcome, Recrawl, Verdict};
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
 /// Sentences of an article.
@@ -109,6 +112,89 @@ fn what_many_others_hold_is_no_patch() {
     };
     assert!(is_quilt(3), "three others hold a gram");
     assert!(!is_quilt(2));
+}
+
+/// Najork's rule and nothing else: what docs/CLASSES.md names.
+pub(super) fn paper() -> Settings {
+    let mut settings = Settings::default();
+    settings.grams.window = NonZeroUsize::MIN;
+    settings.quilt = QuiltSettings {
+        bridge_words: 0,
+        bridge_characters: 0,
+        source_grams_min: 1,
+        source_grams_min_unspaced: 1,
+        quilts_are_sources: true,
+        quoters_are_sources: true,
+        ..settings.quilt
+    };
+    settings
+}
+
+/// Najork 2012, as it is written there: the share of patch grams, and the number of sources of the greedy cover.
+fn defined(texts: &[BTreeSet<Vec<&str>>], this: usize, m: usize) -> (f64, usize) {
+    let n_docs = |gram: &Vec<&str>| texts.iter().filter(|text| text.contains(gram)).count();
+    let mut open: BTreeSet<&Vec<&str>> =
+        texts[this].iter().filter(|gram| (2..=m + 1).contains(&n_docs(gram))).collect();
+    let fraction = open.len() as f64 / texts[this].len() as f64;
+    let held = |text: &BTreeSet<Vec<&str>>, open: &BTreeSet<&Vec<&str>>| {
+        open.iter().filter(|gram| text.contains(**gram)).count()
+    };
+    // The paper says nothing of equals: here as there, who has more in all, then the older.
+    let mut others: Vec<_> = texts.iter().enumerate().filter(|(other, _)| *other != this).collect();
+    others.sort_by_key(|(_, text)| Reverse(held(text, &open)));
+    let mut n_sources = 0;
+    while !open.is_empty() {
+        let (_, best) = others.iter().rev().max_by_key(|(_, text)| held(text, &open)).unwrap();
+        open.retain(|gram| !best.contains(*gram));
+        n_sources += 1;
+    }
+    (fraction, n_sources)
+}
+
+#[test]
+fn the_papers_rule_is_a_matter_of_settings() {
+    // Stitched from one to six articles, and something of its own; some take from the same ones.
+    let mut pieces: Vec<Vec<Piece>> = (0..12).map(|number| vec![(number, 0..12)]).collect();
+    for number in 0..24_u64 {
+        let piece = |of: u64| {
+            let (article, first) = ((mix(number, 0) % 12 + 5 * of) % 12, mix(number, 100 + of) % 9);
+            (article, first..first + 2 + (number + of) % 2)
+        };
+        pieces.push((0..1 + number % 6).map(piece).chain([(100 + number, 0..number / 6)]).collect());
+    }
+    let inputs: Vec<Input> = pieces.iter().zip(0..).map(|(pieces, n)| text(&format!("text/{n}"), pieces)).collect();
+    let bodies: Vec<String> = inputs
+        .iter()
+        .map(|input| String::from_utf8(input.record.body.clone()).unwrap().to_lowercase().replace('.', ""))
+        .collect();
+    let words: Vec<Vec<&str>> = bodies.iter().map(|body| body.split_whitespace().collect()).collect();
+    let texts: Vec<BTreeSet<Vec<&str>>> =
+        words.iter().map(|words| words.windows(5).map(<[&str]>::to_vec).collect()).collect();
+    for gram_df_max in [50, 2] {
+        let mut settings = paper();
+        settings.quilt.gram_df_max = gram_df_max;
+        // Copies are of one group here, and the paper knows no groups.
+        settings.mirror.resemblance_min = 1.0;
+        let exact = judged_exactly(inputs.clone(), &settings);
+        let mut n_quilts = 0;
+        for (this, verdict) in exact.iter().enumerate() {
+            let (fraction, n_sources) = defined(&texts, this, gram_df_max.into());
+            let features = verdict.features.unwrap();
+            assert!((features.patch_fraction - fraction).abs() < 1e-9, "{}: {features:?}, {fraction}", verdict.id);
+            assert_eq!(features.n_sources, n_sources as f64, "{}", verdict.id);
+            assert_eq!(is(verdict, Class::Quilt), fraction >= 0.5 && n_sources >= 4, "{}", verdict.id);
+            n_quilts += usize::from(is(verdict, Class::Quilt));
+        }
+        assert!((gram_df_max == 2 || n_quilts >= 4) && n_quilts < 30, "{n_quilts} quilts of {}", exact.len());
+        // The stream does not take back what becomes too common later.
+        if gram_df_max == 2 {
+            continue;
+        }
+        let stream = folded(&judged(inputs.clone(), &settings));
+        let n_alike = exact.iter().zip(&stream).filter(|(exact, stream)| exact.classes == stream.classes).count();
+        println!("{n_quilts} quilts by the paper's rule, {n_alike} of {} alike in the stream", exact.len());
+        assert!(n_alike * 10 >= exact.len() * 9, "{n_alike} of {}", exact.len());
+    }
 }
 
 #[test]

@@ -388,6 +388,60 @@ fn a_plundered_original_is_no_quilt() {
     }
 }
 
+/// A page with a link.
+fn linking(url: &str, paragraphs: &[String], to: &str) -> Input {
+    let quoted = format!("Quoted from <a href=\"{to}\">there</a>.");
+    html_page(url, Some(url), &page("page", &[paragraphs, &[quoted]].concat()))
+}
+
+/// Five others quote all of an article between them. Who links to it took from it, whoever came first; without a link, or where the
+/// article links to them as well, nothing tells who took from whom.
+#[test]
+fn an_article_is_no_quilt_of_those_who_quote_it() {
+    const ARTICLE: &str = "http://article.example/";
+    let quoters = |links: bool| -> Vec<Input> {
+        let quoter = |number: u64| {
+            let url = format!("http://quoter{number}.example/");
+            let text = [sentences(910 + number, 0..9), sentences(900, 3 * number..3 * number + 3)].concat();
+            if links { linking(&url, &text, ARTICLE) } else { at(&url, &text) }
+        };
+        (0..5).map(quoter).collect()
+    };
+    let text = sentences(900, 0..15);
+    let article = at(ARTICLE, &text);
+    let to_all: Vec<String> = (0..5)
+        .map(|number| format!("<a href=\"http://quoter{number}.example/\">{}</a>", sentence(990, number)))
+        .collect();
+    let answering = html_page(ARTICLE, Some(ARTICLE), &page("page", &[text, to_all].concat()));
+    let mut paper = Settings::default();
+    paper.quilt.quoters_are_sources = true;
+    let default = Settings::default();
+    for (case, article, links, settings, is_quilt) in [
+        ("quoters link to it", &article, true, &default, false),
+        ("nobody links", &article, false, &default, true),
+        ("both link", &answering, true, &default, true),
+        ("the settings say so", &article, true, &paper, true),
+    ] {
+        let before = [vec![article.clone()], quoters(links)].concat();
+        let after = [quoters(links), vec![article.clone()]].concat();
+        let among = [quoters(links)[..2].to_vec(), vec![article.clone()], quoters(links)[2..].to_vec()].concat();
+        for (order, inputs) in [("before", before), ("after", after), ("among", among)] {
+            let exact = judged_exactly(inputs.clone(), settings);
+            let streamed: Vec<Verdict> = told(inputs, settings).into_values().collect();
+            for (way, verdicts) in [("exact", &exact), ("stream", &streamed)] {
+                let verdict = by_id(verdicts)[ARTICLE];
+                assert_eq!(is(verdict, Class::Quilt), is_quilt, "{case}, {order} them, {way}: {verdict:?}");
+                let others = verdicts.iter().filter(|verdict| verdict.id != ARTICLE);
+                assert_eq!(
+                    others.filter(|verdict| is(verdict, Class::Quilt)).count(),
+                    0,
+                    "{case}, {order} them, {way}"
+                );
+            }
+        }
+    }
+}
+
 /// An article that has half of its words from one other is no quilt. A copy of it that has taken two sentences from each of three more
 /// is no quilt either: the article is what it is made of. A copy of a quilt is one.
 #[test]
