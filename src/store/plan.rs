@@ -30,7 +30,7 @@ mod average {
     /// Bytes of proof, names and places.
     pub(super) const CELLS: f64 = 1100.0;
     /// Keys in settle.
-    pub(super) const DIGESTS: f64 = 1.7;
+    pub(super) const DIGESTS: f64 = 2.0;
     pub(super) const IMATCH: f64 = 8.0;
     pub(super) const BANDS: f64 = 20.0;
     pub(super) const FRAME_BANDS: f64 = 32.0;
