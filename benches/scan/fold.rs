@@ -119,6 +119,9 @@ pub(crate) fn estrange(arrival: &mut Arrival, round: usize) {
     if let Some(imatch) = &mut signatures.imatch {
         imatch.coordinates.iter_mut().flatten().for_each(|coordinate| *coordinate ^= salt);
     }
+    for digest in [&mut signatures.body, &mut signatures.little_core] {
+        *digest = digest.map(|digest| digest ^ salt);
+    }
     signatures.grams.iter_mut().for_each(|gram| gram.hash ^= salt);
     signatures.sentences.iter_mut().for_each(|sentence| sentence.hash ^= salt);
     // 0 is an empty bin, and stays one.

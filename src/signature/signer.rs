@@ -205,11 +205,11 @@ impl Signer {
         MinHash::of(shingles.iter().copied(), key)
     }
 
-    /// The words of the core in order, without those that have digits: a campaign counts its mails.
+    /// The words of the core in order, without those that are masked or have digits: a campaign counts its mails, and greets by name.
     fn little_core(&mut self, document: &Document, words: &Words) -> u64 {
         self.bytes.clear();
         let units = words.hashes.iter().zip(&words.spans).zip(&words.traits);
-        for ((hash, span), _) in units.filter(|(_, traits)| traits.has(Traits::CORE)) {
+        for ((hash, span), _) in units.filter(|(_, traits)| traits.has(Traits::CORE) && !traits.has(Traits::MASKED)) {
             let spelled = document.text.get(span.range()).unwrap_or_default();
             if !spelled.contains(char::is_numeric) {
                 append(&mut self.bytes, &[*hash]);

@@ -27,7 +27,7 @@ impl SettleKeys {
         let look = look(signatures);
         let mut keys = Self {
             id: id_key(&arrival.id, signatures.kind),
-            digests: Vec::with_capacity(3),
+            digests: Vec::with_capacity(4),
             imatch: Vec::with_capacity(signatures.imatch.as_ref().map_or(0, |imatch| imatch.coordinates.len())),
             minhash: Vec::with_capacity(mirror.page_bands.get() + 3 * mirror.bands.get()),
             look: None,

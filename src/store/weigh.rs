@@ -477,8 +477,9 @@ impl Shard<'_> {
         let Some(spelled) = &arrival.spelled else { return };
         let mut start = 0;
         for &(end, term) in &spelled.terms {
-            if let Some(partition) = self.get_mut(term) {
-                partition.words[kind].spell(inside(term), &spelled.letters[start..end as usize]);
+            let letters = spelled.letters.get(start..end as usize);
+            if let (Some(partition), Some(letters)) = (self.get_mut(term), letters) {
+                partition.words[kind].spell(inside(term), letters);
             }
             start = end as usize;
         }

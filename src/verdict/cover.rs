@@ -97,7 +97,8 @@ impl<'a> Cloth<'a> {
             false => (settings.bridge_words, settings.source_grams_min),
         };
         let bits = if n_grams <= bits_max { places } else { shared(&places, bits_max).into() };
-        let window = u32::try_from(window.get()).unwrap_or(u32::MAX / 4);
+        // As many words as no document has, and room to reckon with them.
+        let window = u32::try_from(window.get()).unwrap_or(u32::MAX).min(u32::MAX / 4);
         Self { bits, n_grams, n_words: n_words.max(1), bits_max, bridge, grams_min, window }
     }
 
@@ -119,8 +120,8 @@ impl<'a> Cloth<'a> {
         }
         let mut owners: Vec<u16> = vec![u16::MAX; self.bits.len()];
         let (mut covered, mut named) = (Bits::new(), Vec::new());
-        // Whoever has too little of what is left will not have more of what is left then.
-        let mut is_out = vec![false; sources.len()];
+        // Whoever has too little will not have more of what is left then.
+        let mut is_out: Vec<bool> = sources.iter().map(|source| !self.is_enough(source, &covered)).collect();
         loop {
             let open = sources.iter().enumerate().filter(|(number, _)| !is_out[*number]);
             let gains = open.map(|(number, source)| (number, source.count_without(&covered)));

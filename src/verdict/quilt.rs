@@ -93,7 +93,12 @@ impl Judge {
     }
 
     /// The same by what is remembered now.
-    fn decided_now<'a>(&self, cloth: &Cloth, known: &'a [KnownSource], card: &Card) -> (Cover, Vec<&'a KnownSource>) {
+    fn decided_now<'a>(
+        &self,
+        cloth: &Cloth<'_>,
+        known: &'a [KnownSource],
+        card: &Card,
+    ) -> (Cover, Vec<&'a KnownSource>) {
         let links_to = |of: Ref, link: u32| self.standings.links_to(of, link);
         let others = Others { is_source: &|of| self.is_source(of), links_to: &links_to };
         self.decided(cloth, known, self.card_link(card), others)
@@ -147,12 +152,16 @@ impl Judge {
             }
             let Some(mut standing) = self.standings.get(source.of) else { continue };
             let Some(card) = store.card(source.of) else { continue };
+            let linked = own_link.is_some_and(|link| standing.links.contains(&link));
+            // It took its words from there, and says so. All its links are at hand now, and only a sample of them later.
+            if !linked && !self.quilt.quoters_are_sources && self.is_linked(arrival, card.url()) {
+                continue;
+            }
             let cloth = self.cloth(&card);
             let bits = source.bits_there(&cloth);
             if bits.count() < cloth.grams_min() {
                 continue;
             }
-            let linked = own_link.is_some_and(|link| standing.links.contains(&link));
             standing.sources.push(KnownSource { of: own, linked, bits });
             // The largest are remembered, the older of equals.
             standing.sources.sort_by_key(|source| std::cmp::Reverse(source.bits.count()));

@@ -64,7 +64,7 @@ impl Containment {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// They are the same (copies, or R > 0.6), or neither is the shorter one.
+    /// They are the same (R > 0.6), share no long sentence, or are equally long.
     #[default]
     Equal,
     /// The first is the shorter one.

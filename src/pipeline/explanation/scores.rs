@@ -4,7 +4,7 @@ use crate::config::{MirrorSettings, Settings};
 use crate::document::Kind;
 use crate::signature::Signatures;
 use crate::text::Text;
-use crate::verdict::event::{Features, Verdict};
+use crate::verdict::event::{Features, TextView, Verdict};
 use crate::verdict::relation::{CONTAINMENT_ABOVE, OVERLAP_ABOVE};
 use serde::Serialize;
 
@@ -70,7 +70,9 @@ pub fn of(verdict: &Verdict, measure: Option<Measure>, settings: &Settings) -> V
     let Features { resemblance, frame, style_bins, cluster_size, .. } = *features;
     let mut scores = vec![least("text", "distinct terms", features.n_terms, text.terms_min as f64, "text.terms_min")];
     let usual = if kind == Kind::Page { Measure::Shingles } else { Measure::Terms };
-    scores.push(measure.unwrap_or(usual).score(resemblance, mirror));
+    let score = measure.unwrap_or(usual).score(resemblance, mirror);
+    let is_by_body = verdict.mirror.as_ref().is_some_and(|mirror| mirror.view == TextView::Body);
+    scores.push(if is_by_body { Score { score: "words below the subject", ..score } } else { score });
     if let Some(found) = &verdict.mirror {
         scores.push(least("mirror", "likeness to the head", found.resemblance, mirror.head_min, "mirror.head_min"));
     }

@@ -58,7 +58,8 @@ impl Prototypes {
         let is_link = |link: &Link| is_slot(link.older, n) && is_slot(link.newer, n);
         let is_sound = self.slots.are_complete()
             && self.slots.iter().all(|slot| {
-                is_slot(slot.head, n)
+                (slot.generation != 0 || !slot.is_live)
+                    && is_slot(slot.head, n)
                     && slot.further.iter().all(|&slot| is_slot(slot, n))
                     && is_link(&slot.order)
                     && is_link(&slot.owner_order)

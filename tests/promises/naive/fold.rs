@@ -390,6 +390,9 @@ impl<'a> Naive<'a> {
             for (of, grams) in &shared {
                 let theirs = self.cloth(*of);
                 let bits = bits(&theirs, &mut grams.iter().map(|gram| gram.1));
+                if !self.settings.quilt.quoters_are_sources && self.links_to(this, *of) && !self.links_to(*of, this) {
+                    continue;
+                }
                 let Some(standing) = self.standings.get_mut(of).filter(|_| bits.count() >= theirs.grams_min()) else {
                     continue;
                 };

@@ -143,7 +143,7 @@ impl Sealed {
     fn id(self) -> Option<String> {
         match self {
             Self::Empty => None,
-            Self::Document(packed) => Some(packed.unpacked(Default::default()).id),
+            Self::Document(packed) => Some(packed.id),
             Self::SetAside { verdict, .. } => {
                 verdict.and_then(|json| serde_json::from_str::<Verdict>(&json).ok()).map(|verdict| verdict.id)
             }

@@ -18,7 +18,7 @@ use std::net::IpAddr;
 /// An arrival without its source.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Packed {
-    id: String,
+    pub(super) id: String,
     url: Option<String>,
     domain: Option<String>,
     canonical: Option<String>,
@@ -202,12 +202,24 @@ impl PackedView {
     }
 
     fn unpacked(self) -> View {
-        View { digest: self.digest, terms: self.terms.0, minhash: self.minhash.map(|slots| slots.0) }
+        View { digest: self.digest, terms: self.terms.ascending(), minhash: self.minhash.map(|slots| slots.0) }
     }
 }
 
 /// Hashes, eight bytes each: a variable length would take ten.
 struct Words(Vec<u64>);
+
+impl Words {
+    /// As a signer has them, and whoever searches them relies on.
+    fn ascending(self) -> Vec<u64> {
+        let mut words = self.0;
+        if !words.is_sorted_by(|a, b| a < b) {
+            words.sort_unstable();
+            words.dedup();
+        }
+        words
+    }
+}
 
 impl Serialize for Words {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
