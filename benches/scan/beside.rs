@@ -140,6 +140,9 @@ fn ours(records: &[Record], lexicons: &Arc<Lexicons>, reading: Reading) -> Durat
                 times.sign += start.elapsed();
             }
             batch.iter_mut().for_each(|arrival| estrange(arrival, round));
+            let start = ThreadTime::now();
+            batch.iter_mut().for_each(|arrival| fold.clerk.issue(arrival));
+            times.sign += start.elapsed();
             fold.fold(&batch, &mut times);
         }
     }

@@ -9,7 +9,7 @@ use seamripper::signature::frame::Frame;
 use seamripper::signature::keyed::mix;
 use seamripper::signature::minhash::MinHash;
 use seamripper::signature::style::{BINS, Bins, Form};
-use seamripper::store::{Arrival, Store};
+use seamripper::store::{Arrival, Clerk, Store};
 use seamripper::verdict::judge::Judge;
 use seamripper::verdict::labels::Labels;
 use std::hint::black_box;
@@ -42,6 +42,7 @@ impl Times {
 pub(crate) struct Fold {
     pub(crate) store: Store,
     pub(crate) judge: Judge,
+    pub(crate) clerk: Clerk,
     pub(crate) n_verdicts: usize,
 }
 
@@ -49,7 +50,7 @@ impl Fold {
     pub(crate) fn new(settings: &Settings) -> Self {
         let store = Store::new(settings);
         let judge = Judge::new(settings, store.plan().n_cells_standing(), Labels::new(0));
-        Self { store, judge, n_verdicts: 0 }
+        Self { store, judge, clerk: Clerk::new(settings), n_verdicts: 0 }
     }
 
     /// Folds a batch and adds what it took.
@@ -88,6 +89,10 @@ impl Fold {
             }
             times.sign += start.elapsed();
             batch.iter_mut().for_each(|arrival| estrange(arrival, round));
+            // Whoever signs gives an arrival its papers: here when its keys are those of the round.
+            let start = ThreadTime::now();
+            batch.iter_mut().for_each(|arrival| self.clerk.issue(arrival));
+            times.sign += start.elapsed();
             self.fold(&batch, &mut times);
             let start = ThreadTime::now();
             drop(batch);

@@ -90,6 +90,7 @@ impl Made {
             excerpt: "x".repeat(240),
             unspaced: false,
             spelled: None,
+            papers: None,
             signatures: Signatures { grams, ..signatures },
             id,
         }

@@ -6,7 +6,8 @@
 //! pages and mails otherwise; stores are filled with made documents.
 //!
 //! `SEAMRIPPER_BENCH_ROUNDS=3` is a quicker look, and `SEAMRIPPER_BENCH_FILL=0.01` fills stores to a hundredth. In full the
-//! largest store takes 8 GiB and its filling some minutes.
+//! largest store takes 8 GiB and its filling some minutes. `cargo bench --bench scan -- growth` measures a part alone: `beside`,
+//! `tables` or `growth`.
 
 mod beside;
 mod corpora;
@@ -24,13 +25,22 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() {
     let rounds = setting("SEAMRIPPER_BENCH_ROUNDS", 5.0) as usize;
     let fill = setting("SEAMRIPPER_BENCH_FILL", 1.0);
+    // Cargo adds options of its own.
+    let parts: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    let is_asked_for = |part: &str| parts.is_empty() || parts.iter().any(|name| name == part);
     // Before anything else has been freed: what it takes is read off the resident size.
-    let gaoya_bytes = beside::gaoya_bytes();
+    let gaoya_bytes = is_asked_for("beside").then(beside::gaoya_bytes);
     let corpora = corpora::corpora();
     println!("CPU time, {rounds} rounds: medians\n");
-    beside::report(&corpora, rounds, gaoya_bytes);
-    tables::report(rounds);
-    growth::report(&corpora, rounds, fill);
+    if let Some(gaoya_bytes) = gaoya_bytes {
+        beside::report(&corpora, rounds, gaoya_bytes);
+    }
+    if is_asked_for("tables") {
+        tables::report(rounds);
+    }
+    if is_asked_for("growth") {
+        growth::report(&corpora, rounds, fill);
+    }
 }
 
 fn setting(name: &str, default: f64) -> f64 {

@@ -9,7 +9,7 @@ use crate::document::{Format, Kind, Record, identity};
 use crate::signature::Signer;
 use crate::signature::imatch::Lexicons;
 use crate::signature::keyed::Keys;
-use crate::store::{Arrival, ExcerptRule, Spelled};
+use crate::store::{Arrival, Clerk, ExcerptRule, Spelled};
 use crate::text::words;
 use crate::verdict::event::{ClusterEvent, Source, Verdict};
 use crate::verdict::judge::rejected;
@@ -46,6 +46,7 @@ pub struct Arriver {
     id_key: u64,
     spelled_one_in: u64,
     excerpt_rule: ExcerptRule,
+    clerk: Option<Clerk>,
 }
 
 impl Arriver {
@@ -58,7 +59,14 @@ impl Arriver {
             id_key,
             spelled_one_in: settings.store.spelled_one_in,
             excerpt_rule: ExcerptRule::of(settings),
+            clerk: None,
         }
+    }
+
+    /// The same, which makes ahead what the store of `settings` asks of an arrival.
+    pub fn for_store(mut self, settings: &Settings) -> Self {
+        self.clerk = Some(Clerk::new(settings));
+        self
     }
 
     /// Signs an entry.
@@ -113,6 +121,9 @@ impl Arriver {
             }
             arrival.spelled = Some(spelled);
         }
+        if let Some(clerk) = &self.clerk {
+            clerk.issue(&mut arrival);
+        }
         Ok(arrival)
     }
 }
@@ -155,7 +166,7 @@ pub fn scan(
     mut tell: impl FnMut(Told) -> io::Result<()>,
 ) -> io::Result<Tally> {
     let worker = || {
-        let mut arriver = Arriver::new(settings, lexicons.clone());
+        let mut arriver = Arriver::new(settings, lexicons.clone()).for_store(settings);
         move |entry| arriver.sign(entry)
     };
     // Signing is most of the work: the fold has threads of its own only where there are many.

@@ -5,6 +5,7 @@
 //! # Invariants
 //! - A sentence of the core counts once, however often it stands there. (`core_sentences_are_counted_once`)
 
+use super::papers::Papers;
 use crate::document::Document;
 use crate::signature::{LongSentence, Signatures};
 use crate::text::Text;
@@ -47,6 +48,8 @@ pub struct Arrival {
     pub unspaced: bool,
     /// The distinct terms spelled out, of a share of the documents: what a lexicon is later made from.
     pub spelled: Option<Spelled>,
+    /// What settle asks of it, if that was made ahead ([`Clerk::issue`](super::Clerk::issue)).
+    pub papers: Option<Box<Papers>>,
 }
 
 /// Terms spelled out, end to end, with their hashes as signatures have them.
@@ -110,6 +113,7 @@ impl Arrival {
             excerpt: String::new(),
             unspaced: text.is_unspaced(),
             spelled: None,
+            papers: None,
             signatures,
         }
     }

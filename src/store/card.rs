@@ -128,6 +128,13 @@ impl Card {
         unpacked(&self.places)
     }
 
+    /// Bytes that it takes, about.
+    pub(super) fn n_bytes(&self) -> usize {
+        let names = [&self.url, &self.domain, &self.canonical, &self.time];
+        let names: usize = names.into_iter().flatten().map(String::len).sum();
+        64 + self.id.len() + names + self.topic.len() + self.places.len()
+    }
+
     /// Names first, places behind them.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         *out = postcard::to_extend(self, std::mem::take(out))

@@ -25,9 +25,9 @@ impl Store {
         let mut all = Vec::with_capacity(batch.len());
         let mut id_keys = Vec::with_capacity(batch.len());
         for (number, arrival) in batch.iter().enumerate() {
-            let keys = self.settler.keys(arrival);
-            id_keys.push(keys.id);
-            all.push(self.settler.settle(arrival, &keys));
+            let papers = self.settler.papers(arrival);
+            id_keys.push(papers.keys.id);
+            all.push(self.settler.settle(arrival, &papers));
             tell(number + 1);
         }
         end_groups(&mut all);

@@ -9,6 +9,7 @@ use crate::signature::{Outcome, Signatures};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Keys of one document in settle.
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct SettleKeys {
     pub(super) id: u64,
     pub(super) digests: Vec<u64>,

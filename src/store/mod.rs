@@ -35,6 +35,7 @@ mod look;
 mod memory;
 mod order;
 mod pages;
+mod papers;
 mod plan;
 mod postings;
 mod proof;
@@ -62,6 +63,7 @@ pub use holders::{Held, Holders};
 pub use index::Index;
 pub use kept::{Group, Kept};
 pub use look::Resemblance as LookResemblance;
+pub use papers::{Clerk, Papers};
 pub use plan::Plan;
 pub use postings::{Owners, Postings};
 pub use prototypes::{Departures, Server};
@@ -166,13 +168,13 @@ impl Store {
         // The lines of the next few documents are on their way while one is settled.
         const AHEAD: usize = 2;
         let mut settled = Vec::with_capacity(batch.len());
-        let mut keys: std::collections::VecDeque<_> =
-            batch.iter().take(AHEAD).map(|arrival| self.settler.keys(arrival)).collect();
+        let mut papers: std::collections::VecDeque<_> =
+            batch.iter().take(AHEAD).map(|arrival| self.settler.papers(arrival)).collect();
         for (number, arrival) in batch.iter().enumerate() {
             if let Some(next) = batch.get(number + AHEAD) {
-                keys.push_back(self.settler.keys(next));
+                papers.push_back(self.settler.papers(next));
             }
-            let own = keys.pop_front().expect("every document's keys were made");
+            let own = papers.pop_front().expect("every document's papers were looked at");
             settled.push(self.settler.settle(arrival, &own));
         }
         settled
@@ -434,6 +436,7 @@ pub(crate) mod tests {
             excerpt: format!("text of {id}"),
             unspaced: false,
             spelled: None,
+            papers: None,
         }
     }
 

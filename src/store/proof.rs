@@ -98,17 +98,13 @@ pub(super) struct Terms {
 
 impl Proof {
     /// What `signatures` are compared by, a page with mails too if it is `cross_kinds`; `None` where there is too little text.
-    /// A core below `core_terms_min` is no text of its own: it has to be the same.
-    pub(super) fn of(signatures: &Signatures, core_terms_min: usize, cross_kinds: bool) -> Option<Self> {
-        Self::with_terms(signatures, core_terms_min, cross_kinds, TERMS_MAX)
-    }
-
-    /// The same with all terms, however many there are: for comparing, too long for cells.
-    pub(super) fn whole(signatures: &Signatures, core_terms_min: usize, cross_kinds: bool) -> Option<Self> {
-        Self::with_terms(signatures, core_terms_min, cross_kinds, usize::MAX)
-    }
-
-    fn with_terms(signatures: &Signatures, core_terms_min: usize, cross_kinds: bool, terms_max: usize) -> Option<Self> {
+    /// A core below `core_terms_min` is no text of its own: it has to be the same. More than [`TERMS_MAX`] terms are too many for cells.
+    pub(super) fn of(
+        signatures: &Signatures,
+        core_terms_min: usize,
+        cross_kinds: bool,
+        terms_max: usize,
+    ) -> Option<Self> {
         if signatures.outcome == Outcome::Insufficient {
             return None;
         }
@@ -170,6 +166,12 @@ impl Proof {
             Some(slots) if !self.is_whole => Some(std::array::from_fn(|slot| slots[slot] as u8)),
             _ => self.content,
         }
+    }
+
+    /// Bytes that it takes, or a few more.
+    pub(super) fn n_bytes(&self) -> usize {
+        let terms = self.terms.as_ref().map_or(0, |terms| 32 + 4 * terms.kept.len());
+        1 + self.shingles.as_ref().map_or(0, |slots| 2 * slots.len()) + self.content.map_or(0, |slots| slots.len()) + terms
     }
 
     pub(super) fn write(&self, out: &mut Vec<u8>) {
@@ -462,7 +464,7 @@ mod tests {
             let mut signatures = crate::store::tests::signatures(Kind::Email, 0..60);
             signatures.shown = view((0..60).chain(core.clone()).chain(own..own + 5));
             (signatures.core, signatures.little_core) = (Some(view(core)), words);
-            Proof::of(&signatures, 5, false)
+            Proof::of(&signatures, 5, false, TERMS_MAX)
         };
         let is_copy = |one: &Option<Proof>, other: &Option<Proof>| {
             let likeness = one.as_ref().unwrap().likeness(other.as_ref().unwrap()).unwrap();
@@ -479,7 +481,7 @@ mod tests {
         let elsewhere = {
             let mut signatures = crate::store::tests::signatures(Kind::Email, 3000..3060);
             (signatures.core, signatures.little_core) = (Some(view(500..502)), Some(7));
-            Proof::of(&signatures, 5, false).unwrap()
+            Proof::of(&signatures, 5, false, TERMS_MAX).unwrap()
         };
         let likeness = hi.unwrap().likeness(&elsewhere).unwrap();
         assert!(likeness.score < 0.1 && likeness.view == TextView::Shown, "{likeness:?}");
@@ -493,7 +495,7 @@ mod tests {
             let mut signatures = crate::store::tests::signatures(Kind::Email, 0..20);
             signatures.shown = view((0..20).chain(subject..subject + 30));
             signatures.body = body;
-            Proof::of(&signatures, 5, false).unwrap()
+            Proof::of(&signatures, 5, false, TERMS_MAX).unwrap()
         };
         let compared = |one: Proof, other: Proof| {
             let likeness = settings.compared(&one, &other, false).unwrap();
@@ -517,7 +519,7 @@ mod tests {
             let mut signatures = crate::store::tests::signatures(Kind::Page, 0..400);
             signatures.shown_shingles = signatures.shown.minhash.clone().filter(|_| is_whole);
             signatures.shingles = MinHash::of(content.map(|shingle| mix(shingle, 3)), 1);
-            Proof::of(&signatures, 5, false).unwrap()
+            Proof::of(&signatures, 5, false, TERMS_MAX).unwrap()
         };
         let compared = |one: &Proof, other: &Proof| {
             let likeness = one.likeness(other).unwrap();
@@ -542,7 +544,7 @@ mod tests {
         let [mut page, mail] = [Kind::Page, Kind::Email].map(|kind| crate::store::tests::signatures(kind, 0..40));
         page.shingles = page.shown.minhash.clone();
         let measure = |one: &Signatures, other: &Signatures, cross_kinds: bool| {
-            let [one, other] = [one, other].map(|signatures| Proof::of(signatures, 5, cross_kinds).unwrap());
+            let [one, other] = [one, other].map(|signatures| Proof::of(signatures, 5, cross_kinds, TERMS_MAX).unwrap());
             assert_eq!(one.measure(&other), one.likeness(&other).map(|likeness| likeness.by));
             one.measure(&other)
         };

@@ -20,7 +20,7 @@ mod saving;
 
 pub(super) use doomed::Doomed;
 pub use prototype::Server;
-pub(super) use prototype::{FURTHER_MAX, Newcomer, Prototype, SLOT_BYTES};
+pub(super) use prototype::{Blob, FURTHER_MAX, Newcomer, Prototype, SLOT_BYTES};
 
 use super::card::{Card, Glance};
 use super::cells::{Cells, Handle};
@@ -69,8 +69,6 @@ pub(super) struct Prototypes {
     owners: HashMap<u64, Ends>,
     buried: HashMap<Ref, Buried>,
     departures: Departures,
-    /// Where a record is written before it is kept.
-    scratch: Vec<u8>,
 }
 
 impl Prototypes {
@@ -88,7 +86,6 @@ impl Prototypes {
             owners: HashMap::new(),
             buried: HashMap::new(),
             departures: Departures::default(),
-            scratch: Vec::new(),
         }
     }
 
@@ -345,18 +342,14 @@ impl Prototypes {
     }
 
     fn has_room(&self, newcomer: &Newcomer<'_>) -> bool {
-        let mut bytes = Vec::new();
-        newcomer.blob(&mut bytes);
         (!self.free.is_empty() || self.slots.len() < self.n_slots_max)
-            && self.cells.n_free() >= Cells::cells_for(bytes.len())
+            && self.cells.n_free() >= newcomer.blob.n_cells()
     }
 
     /// Fills a slot, after making room; in no list yet.
     fn put(&mut self, newcomer: &Newcomer<'_>) -> u32 {
-        let mut bytes = std::mem::take(&mut self.scratch);
-        bytes.clear();
-        let n_proof = newcomer.blob(&mut bytes);
-        let n_cells = Cells::cells_for(bytes.len());
+        let Blob { bytes, n_proof } = newcomer.blob;
+        let n_cells = newcomer.blob.n_cells();
         assert!(n_cells <= self.cells.n_cells(), "a record of {} bytes in {} cells", bytes.len(), self.cells.n_cells());
         while self.cells.n_free() < n_cells || self.free.is_empty() && self.slots.len() >= self.n_slots_max {
             assert!(self.order.oldest != NONE, "no group is left to give way");
@@ -382,15 +375,14 @@ impl Prototypes {
             domains,
             sentence_chars: newcomer.sentence_chars,
             seen_ms: newcomer.now_ms,
-            blob: Some(self.cells.write(&bytes)),
-            n_proof,
+            blob: Some(self.cells.write(bytes)),
+            n_proof: *n_proof,
             longest_words: newcomer.n_words,
             ..Prototype::empty()
         };
-        self.scratch = bytes;
         self.living.begin(Ref { slot, generation });
         let (beginning, n_text_bytes) = newcomer.excerpt;
-        self.excerpts.put(slot, newcomer.card.kind, beginning, n_text_bytes);
+        self.excerpts.put(slot, newcomer.kind, beginning, n_text_bytes);
         slot
     }
 
@@ -464,15 +456,14 @@ mod tests {
     use crate::store::tests::arrival;
 
     pub(super) struct Made {
-        proof: Proof,
-        card: Card,
+        blob: Blob,
         owner: u64,
     }
 
     pub(super) fn made(number: u64, owner: u64, n_terms: u64) -> Made {
         let arrival = arrival(&format!("document {number}"), Kind::Email, 100 * number..100 * number + n_terms);
-        let proof = Proof::of(&arrival.signatures, 5, false).unwrap();
-        Made { proof, card: Card::of(&arrival, 512, 0), owner }
+        let proof = Proof::of(&arrival.signatures, 5, false, 512).unwrap();
+        Made { blob: Blob::of(&proof, &Card::of(&arrival, 512, 0)), owner }
     }
 
     pub(super) fn newcomer(made: &Made, position: u64) -> Newcomer<'_> {
@@ -484,8 +475,8 @@ mod tests {
             owner: made.owner,
             sentence_chars: 0,
             n_words: 40,
-            proof: &made.proof,
-            card: &made.card,
+            kind: Kind::Email,
+            blob: &made.blob,
             excerpt: ("a text of its own", 17),
         }
     }

@@ -23,8 +23,8 @@ use super::clusters::Clusters;
 use super::exhaustive::Exhaustive;
 use super::index::Index;
 use super::keys::{SettleKeys, id_key};
+use super::papers::{Clerk, Identity, Papers};
 use super::plan::Plan;
-use super::proof::Proof;
 use super::prototypes::{Departures, Prototypes, Server};
 use super::reference::Ref;
 use super::seen::{self, Seen, Sighting};
@@ -35,6 +35,7 @@ use crate::document::Kind;
 use crate::signature::keyed::{Keys, mix};
 use crate::verdict::event::{ClusterEvent, Recrawl};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use style::member;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
@@ -58,7 +59,7 @@ pub(super) struct Settler {
     mirror: MirrorSettings,
     store: StoreSettings,
     template_candidates_max: usize,
-    core_terms_min: usize,
+    clerk: Clerk,
     link_key: u64,
     prototypes: Prototypes,
     clusters: Clusters,
@@ -74,7 +75,6 @@ pub(super) struct Settler {
     scratch: Vec<u8>,
     /// All pairs instead of keys.
     all: Option<Exhaustive>,
-    card_grams_max: usize,
     /// Of cells that are being read.
     cell_ends: Option<CellEnds>,
 }
@@ -107,7 +107,7 @@ impl Settler {
             mirror: settings.mirror.clone(),
             store: settings.store.clone(),
             template_candidates_max: settings.template.candidates_max,
-            core_terms_min: settings.text.terms_min,
+            clerk: Clerk::new(settings),
             link_key: Keys::derive(settings.secret.reveal()).link,
             prototypes: Prototypes::new(plan.n_prototypes, plan.n_cells, settings.store.share_max)
                 .keeping(plan.excerpt_rule),
@@ -123,7 +123,6 @@ impl Settler {
             looks: Vec::new(),
             scratch: Vec::new(),
             all: None,
-            card_grams_max: plan.n_places(),
             cell_ends: None,
         }
     }
@@ -132,7 +131,7 @@ impl Settler {
     pub(super) fn exhaustive(settings: &Settings, plan: &Plan) -> Self {
         let mut settler = Self::new(settings, plan);
         settler.all = Some(Exhaustive::new(settings.store.cross_kinds));
-        settler.card_grams_max = 0;
+        settler.clerk = Clerk::exhaustive(settings);
         settler.clusters.note_merges();
         settler
     }
@@ -145,14 +144,14 @@ impl Settler {
         &self.clusters
     }
 
-    /// The keys of `arrival`; their lines are asked for.
-    pub(super) fn keys(&self, arrival: &Arrival) -> SettleKeys {
-        let keys = SettleKeys::of(arrival, &self.mirror, self.store.cross_kinds);
-        self.seen.prefetch(keys.id);
-        for (index, keys) in self.indexes(&keys) {
+    /// The papers of `arrival`; the lines of its keys are asked for.
+    pub(super) fn papers<'a>(&self, arrival: &'a Arrival) -> Cow<'a, Papers> {
+        let papers = self.clerk.papers(arrival);
+        self.seen.prefetch(papers.keys.id);
+        for (index, keys) in self.indexes(&papers.keys) {
             keys.iter().for_each(|&key| index.prefetch(key));
         }
-        keys
+        papers
     }
 
     fn indexes<'a>(&'a self, keys: &'a SettleKeys) -> [(&'a Index, &'a [u64]); 5] {
@@ -166,7 +165,8 @@ impl Settler {
     }
 
     /// Settles the next document.
-    pub(super) fn settle(&mut self, arrival: &Arrival, keys: &SettleKeys) -> Settled {
+    pub(super) fn settle(&mut self, arrival: &Arrival, papers: &Papers) -> Settled {
+        let Papers { keys, identity, .. } = papers;
         self.clock = self.clock_after(arrival);
         let (position, now_ms) = (self.clock.position, self.clock.now_ms());
         if let Some(before_ms) = self.expires_before(now_ms) {
@@ -181,7 +181,7 @@ impl Settler {
             self.prototypes.replace(own, position);
         }
         let mut sighted = None;
-        if let Some(proof) = self.proof(arrival) {
+        if let Some(identity) = identity {
             match recognised.unchanged() {
                 Some(own) if self.prototypes.head_of(own) == Some(own) => {
                     settled.head = Some(own);
@@ -190,7 +190,7 @@ impl Settler {
                 }
                 own => {
                     let known = recognised.known();
-                    let newcomer = Arriving { arrival, keys, proof: &proof, position, now_ms, server, own, known };
+                    let newcomer = Arriving { arrival, keys, identity, position, now_ms, server, own, known };
                     sighted = self.settle_text(&newcomer, &mut settled);
                 }
             }
@@ -236,14 +236,6 @@ impl Settler {
             .and_then(|sighting| sighting.of)
             .filter(|of| self.prototypes.get(*of).is_some_and(|prototype| prototype.id_key == keys.id) && stays(*of));
         Recognised { content, sighting, recrawl, own }
-    }
-
-    /// What `arrival` is compared by.
-    fn proof(&self, arrival: &Arrival) -> Option<Proof> {
-        match &self.all {
-            Some(_) => Proof::whole(&arrival.signatures, self.core_terms_min, self.store.cross_kinds),
-            None => Proof::of(&arrival.signatures, self.core_terms_min, self.store.cross_kinds),
-        }
     }
 
     fn server(&self, arrival: &Arrival) -> Server {
@@ -346,7 +338,7 @@ impl Recognised {
 struct Arriving<'a> {
     arrival: &'a Arrival,
     keys: &'a SettleKeys,
-    proof: &'a Proof,
+    identity: &'a Identity,
     position: u64,
     now_ms: i64,
     server: Server,
@@ -363,7 +355,7 @@ impl<'a> Arriving<'a> {
         exhaustive::Document {
             kind: self.arrival.signatures.kind,
             id_key: keys.id,
-            proof: self.proof,
+            proof: &self.identity.proof,
             unspaced: self.arrival.unspaced,
             keys: [(DIGEST, &keys.digests), (IMATCH, &keys.imatch), (MINHASH, &keys.minhash)],
         }

@@ -190,7 +190,7 @@ struct ProbeSigner {
 impl ProbeSigner {
     fn new(scheme: Arc<Scheme>) -> Self {
         let id_key = Keys::derive(scheme.settings.secret.reveal()).id;
-        Self { inlet: scheme.inlet(), id_key, scheme }
+        Self { inlet: scheme.inlet().for_store(), id_key, scheme }
     }
 
     fn signed(&mut self, record: Record, dispatch: &Dispatch) -> Result<Box<Arrival>, Told> {

@@ -24,7 +24,7 @@ pub fn rehearse(
     mut tell: impl FnMut(u64, Option<String>),
 ) -> Tally {
     let signs_alike = is.signs_like(was);
-    let arriver = |scheme: &Scheme| Arriver::new(&scheme.settings, scheme.lexicons.clone());
+    let arriver = |scheme: &Scheme| Arriver::new(&scheme.settings, scheme.lexicons.clone()).for_store(&scheme.settings);
     let worker = || {
         let (mut old, mut new) = (arriver(was), (!signs_alike).then(|| arriver(is)));
         move |entry: Result<Entry, Trouble>| both(entry, &mut old, new.as_mut())

@@ -15,7 +15,7 @@ use crate::pipeline::line::Job;
 use crate::pipeline::scan::Arriver;
 use crate::signature::imatch::Lexicons;
 use crate::signature::keyed::Keys;
-use crate::store::Arrival;
+use crate::store::{Arrival, Clerk};
 use crate::verdict::event::{Source, Verdict};
 use crate::verdict::judge::rejected;
 use std::borrow::Cow;
@@ -86,6 +86,8 @@ pub struct Inlet {
     settings: Arc<Settings>,
     lexicons: Arc<Lexicons>,
     id_key: u64,
+    /// Makes ahead what the store asks of an arrival.
+    clerk: Option<Clerk>,
     beside: Option<Beside>,
 }
 
@@ -185,7 +187,13 @@ impl Inlet {
     pub fn new(settings: Arc<Settings>, lexicons: Arc<Lexicons>, ways: Arc<Ways>, under: String) -> Self {
         let id_key = Keys::derive(settings.secret.reveal()).id;
         let arriver = Arriver::new(&settings, lexicons.clone());
-        Self { arriver, ways, under, settings, lexicons, id_key, beside: None }
+        Self { arriver, ways, under, settings, lexicons, id_key, clerk: None, beside: None }
+    }
+
+    /// The same for a store: what it asks of an arrival is made ahead.
+    pub fn for_store(mut self) -> Self {
+        self.clerk = Some(Clerk::new(&self.settings));
+        self
     }
 
     /// The same, which takes records in under both schemes until it `is_handed_over`, and then under the other alone.
@@ -205,10 +213,16 @@ impl Inlet {
         Taken { beside, ..self.taken(record) }
     }
 
-    fn taken(&mut self, mut record: Record) -> Taken {
-        if record.partition.topic == self.ways.signed {
-            return signed::taken(record, &self.under, &self.ways);
+    fn taken(&mut self, record: Record) -> Taken {
+        let is_signed = record.partition.topic == self.ways.signed;
+        let mut taken = if is_signed { signed::taken(record, &self.under, &self.ways) } else { self.signed(record) };
+        if let (Some(clerk), Fate::Document(arrival)) = (&self.clerk, &mut taken.fate) {
+            clerk.issue(arrival);
         }
+        taken
+    }
+
+    fn signed(&mut self, mut record: Record) -> Taken {
         let (n_bytes, digest) = (Record::n_bytes(&record), Digest::of(&record));
         let fate = match record.value.take() {
             None => Fate::Empty,

@@ -199,9 +199,9 @@ pub struct Under {
 impl Under {
     /// What takes records in.
     pub fn inlet(&self) -> Inlet {
-        let inlet = self.scheme.inlet();
+        let inlet = self.scheme.inlet().for_store();
         match &self.successor {
-            Some(successor) => inlet.beside(successor.inlet(), self.is_handed_over.clone()),
+            Some(successor) => inlet.beside(successor.inlet().for_store(), self.is_handed_over.clone()),
             None => inlet,
         }
     }

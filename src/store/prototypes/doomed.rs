@@ -195,9 +195,7 @@ impl Prototypes {
 }
 
 fn needed(newcomer: &Newcomer<'_>) -> Room {
-    let mut bytes = Vec::new();
-    newcomer.blob(&mut bytes);
-    Room { n_slots: 1, n_cells: Cells::cells_for(bytes.len()) as isize }
+    Room { n_slots: 1, n_cells: newcomer.blob.n_cells() as isize }
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! A stored document: its fixed part, whose it is, and what it is made from.
 
 use super::super::card::Card;
-use super::super::cells::Handle;
+use super::super::cells::{Cells, Handle};
 use super::super::living::LIVING_BYTES;
 use super::super::order::Link;
 use super::super::proof::Proof;
 use super::super::reference::NONE;
 use super::super::spread::Spread;
+use crate::document::Kind;
 use serde::{Deserialize, Serialize};
 
 /// Further prototypes of a group.
@@ -118,19 +119,31 @@ pub(in crate::store) struct Newcomer<'a> {
     pub(in crate::store) owner: u64,
     pub(in crate::store) sentence_chars: u32,
     pub(in crate::store) n_words: u32,
-    pub(in crate::store) proof: &'a Proof,
-    pub(in crate::store) card: &'a Card,
+    pub(in crate::store) kind: Kind,
+    pub(in crate::store) blob: &'a Blob,
     /// The beginning of its text, and the bytes of all of it.
     pub(in crate::store) excerpt: (&'a str, u32),
 }
 
-impl Newcomer<'_> {
-    /// Proof and card, one after the other. Returns the length of the proof.
-    pub(super) fn blob(&self, bytes: &mut Vec<u8>) -> u32 {
-        self.proof.write(bytes);
+/// What is kept of a document in cells: what it is compared by, and behind it what it says of itself.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::store) struct Blob {
+    pub(super) bytes: Vec<u8>,
+    pub(super) n_proof: u32,
+}
+
+impl Blob {
+    pub(in crate::store) fn of(proof: &Proof, card: &Card) -> Self {
+        let mut bytes = Vec::with_capacity(proof.n_bytes() + card.n_bytes());
+        proof.write(&mut bytes);
         let n_proof = bytes.len() as u32;
-        self.card.write(bytes);
-        n_proof
+        card.write(&mut bytes);
+        Self { bytes, n_proof }
+    }
+
+    /// Cells that it takes.
+    pub(super) fn n_cells(&self) -> usize {
+        Cells::cells_for(self.bytes.len())
     }
 }
 

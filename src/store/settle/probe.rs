@@ -3,7 +3,7 @@
 //! Whose copy it is and whose style it has is found by the same code as in the fold; what the fold would then write down is only
 //! reckoned with: who would have gone, and how large its group would be.
 
-use super::super::card::Card;
+use super::super::papers::Papers;
 use super::super::prototypes::Doomed;
 use super::super::settled::Settled;
 use super::super::{Arrival, Ref};
@@ -15,7 +15,8 @@ impl Settler {
     /// What [`Settler::settle`] would say of `arrival`, who would have given way to it, and which clusters would have become part
     /// of its own.
     pub(in crate::store) fn probe(&self, arrival: &Arrival) -> (Settled, Doomed, Vec<u64>) {
-        let keys = &self.keys(arrival);
+        let papers = self.papers(arrival);
+        let Papers { keys, identity, .. } = &*papers;
         let clock = self.clock_after(arrival);
         let (position, now_ms) = (clock.position, clock.now_ms());
         let before_ms = self.expires_before(now_ms);
@@ -25,7 +26,7 @@ impl Settler {
         let server = self.server(arrival);
         let mut settled = Settled::new(position, recrawl, server);
         doomed.replaced = own.filter(|_| recrawl == Some(Recrawl::Changed));
-        if let Some(proof) = self.proof(arrival) {
+        if let Some(identity) = identity {
             match recognised.unchanged() {
                 Some(own) if self.prototypes.head_of(own) == Some(own) => {
                     settled.head = Some(own);
@@ -33,7 +34,7 @@ impl Settler {
                 }
                 own => {
                     let known = recognised.known();
-                    let newcomer = Arriving { arrival, keys, proof: &proof, position, now_ms, server, own, known };
+                    let newcomer = Arriving { arrival, keys, identity, position, now_ms, server, own, known };
                     self.probe_text(&newcomer, &mut settled, &mut doomed);
                 }
             }
@@ -59,8 +60,7 @@ impl Settler {
                 settled.group = settled.head.map_or((0, 0), |head| self.prototypes.joined_by(head, 0, false));
                 return;
             }
-            let card = Card::of(arrival, self.store.url_bytes_max, self.card_grams_max);
-            self.prototypes.doom_for_head(&self.newcomer(arriving, &card), doomed);
+            self.prototypes.doom_for_head(&self.newcomer(arriving, &arriving.identity.blob), doomed);
             settled.head = Some(Ref::UNBORN);
             settled.group = (1, u32::from(server.domain != 0));
             settled.learns = true;
@@ -73,8 +73,8 @@ impl Settler {
         }
         settled.joined = self.joined(arrival, &nearest, longest);
         if self.stands(arriving, &nearest, self.prototypes.n_left(head, doomed)) {
-            let card = Card::of(arrival, self.store.url_bytes_max, 0);
-            self.prototypes.doom_for_further(head, &self.newcomer(arriving, &card), doomed);
+            let blob = self.clerk.further(arrival, &arriving.identity.proof);
+            self.prototypes.doom_for_further(head, &self.newcomer(arriving, &blob), doomed);
         }
         if self.prototypes.outlives(head, doomed) {
             settled.head = Some(head);

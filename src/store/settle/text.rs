@@ -1,9 +1,8 @@
 //! Whose copy is it? The nearest prototype by direct comparison, of those that share keys with it.
 
-use super::super::card::Card;
 use super::super::keys::SettleKeys;
 use super::super::proof::{Likeness, Proof};
-use super::super::prototypes::Newcomer;
+use super::super::prototypes::{Blob, Newcomer};
 use super::super::settled::{Joined, Settled};
 use super::super::{Arrival, Ref};
 use super::{Arriving, Candidate, DIGEST, IMATCH, MINHASH, Settler, add};
@@ -150,7 +149,7 @@ impl Settler {
             Some(all) => all.proof(of).cloned(),
             None => prototypes.proof(of, scratch),
         };
-        let likeness_to = |proof: &Proof| self.mirror.compared(arriving.proof, proof, arriving.arrival.unspaced);
+        let likeness_to = |proof: &Proof| self.mirror.compared(&arriving.identity.proof, proof, arriving.arrival.unspaced);
         let mut compared: Vec<(Ref, Likeness, u8)> = Vec::new();
         let n_compared_max = if all.is_some() { usize::MAX } else { self.mirror.candidates_max };
         for candidate in candidates.iter().take(n_compared_max) {
@@ -190,21 +189,20 @@ impl Settler {
 
     /// A new group.
     fn begin(&mut self, arriving: &Arriving<'_>) -> Ref {
-        let card = Card::of(arriving.arrival, self.store.url_bytes_max, self.card_grams_max);
-        let head = self.prototypes.insert(&self.newcomer(arriving, &card));
+        let head = self.prototypes.insert(&self.newcomer(arriving, &arriving.identity.blob));
         self.learn(head, arriving);
         head
     }
 
     /// A further prototype.
     fn stand(&mut self, head: Ref, arriving: &Arriving<'_>) -> Option<Ref> {
-        let card = Card::of(arriving.arrival, self.store.url_bytes_max, 0);
-        let of = self.prototypes.insert_further(head, &self.newcomer(arriving, &card))?;
+        let blob = self.clerk.further(arriving.arrival, &arriving.identity.proof);
+        let of = self.prototypes.insert_further(head, &self.newcomer(arriving, &blob))?;
         self.learn(of, arriving);
         Some(of)
     }
 
-    pub(super) fn newcomer<'a>(&self, arriving: &'a Arriving<'_>, card: &'a Card) -> Newcomer<'a> {
+    pub(super) fn newcomer<'a>(&self, arriving: &'a Arriving<'_>, blob: &'a Blob) -> Newcomer<'a> {
         let arrival = arriving.arrival;
         Newcomer {
             position: arriving.position,
@@ -214,8 +212,8 @@ impl Settler {
             owner: self.owner(arrival, arriving.server),
             sentence_chars: u32::try_from(arrival.core_sentences.n_chars).unwrap_or(u32::MAX),
             n_words: arrival.signatures.n_words,
-            proof: arriving.proof,
-            card,
+            kind: arrival.signatures.kind,
+            blob,
             excerpt: (&arrival.excerpt, arrival.n_text_bytes),
         }
     }

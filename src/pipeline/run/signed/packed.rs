@@ -122,6 +122,7 @@ impl Packed {
             excerpt: self.excerpt,
             unspaced: self.unspaced,
             spelled: self.spelled.map(spelled),
+            papers: None,
         }
     }
 }
