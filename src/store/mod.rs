@@ -41,6 +41,7 @@ mod proof;
 mod prototypes;
 mod reference;
 mod region;
+mod repeats;
 mod rows;
 mod seen;
 mod settle;
