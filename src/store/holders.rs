@@ -13,6 +13,7 @@ use super::repeats::Repeats;
 use super::weigh::SentenceHit;
 use super::{Arrival, Ref, Settled, Store, salt};
 use crate::config::Settings;
+use crate::signature::sentences::distinct;
 use std::collections::HashMap;
 
 /// All heads by what they hold.
@@ -147,10 +148,9 @@ fn gram_keys(arrival: &Arrival, cross_kinds: bool) -> impl Iterator<Item = u64> 
 /// The distinct sentences of the core, with their numbers. Further ones than can be numbered are left out.
 fn sentence_keys(arrival: &Arrival, cross_kinds: bool) -> impl Iterator<Item = (u64, u16)> {
     let salt = salt(arrival.signatures.kind, cross_kinds);
-    let core = arrival.signatures.sentences.iter().zip(0_u16..=u16::MAX).filter(|(sentence, _)| sentence.core);
-    let mut keys: Vec<(u64, u16)> = core.map(|(sentence, number)| (sentence.hash ^ salt, number)).collect();
-    keys.sort_unstable();
-    keys.dedup_by_key(|(key, _)| *key);
+    let core = distinct(&arrival.signatures.sentences).filter(|(_, sentence)| sentence.core);
+    let numbered = core.filter_map(|(number, sentence)| Some((sentence.hash ^ salt, u16::try_from(number).ok()?)));
+    let mut keys: Vec<(u64, u16)> = numbered.collect();
     keys.sort_unstable_by_key(|(_, number)| *number);
     keys.into_iter()
 }
