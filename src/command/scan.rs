@@ -69,8 +69,8 @@ pub struct ScanArguments {
     /// Compare all with all and judge at the end, once: what a stream is measured against
     ///
     /// Without keys that suggest, samples, bounds and forgetting, but by the same definitions. Time grows with the square
-    /// of the number of documents, and memory with the number: all are kept, with all their grams, about ten times their
-    /// text. No verdict comes before the last document has been read, and there are no revisions.
+    /// of the number of documents, and memory with the number: all are kept, with all their grams, about twenty times
+    /// their text. No verdict comes before the last document has been read, and there are no revisions.
     #[arg(long, conflicts_with = "store")]
     pub exact: bool,
     /// Sign on so many threads [default: one per core]

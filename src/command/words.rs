@@ -4,6 +4,7 @@
 //! - One thing is not several. (`one_thing_is_not_several`)
 //! - A share is never said to be all or nothing where it is not. (`a_percentage_never_claims_all_or_nothing`)
 
+use crate::store::Objection;
 use crate::verdict::event::{Signal, TemplateKind};
 use crate::verdict::relation::Relation;
 use std::fmt::Display;
@@ -41,6 +42,16 @@ pub(super) fn signal(signal: Signal) -> &'static str {
         Signal::Imatch => "I-Match",
         Signal::Minhash => "minhash",
         Signal::Sentences => "long sentences",
+    }
+}
+
+/// Why one document is no copy of another.
+pub(super) fn objection(objection: Objection) -> &'static str {
+    match objection {
+        Objection::Likeness => "they have keys in common, and are not alike enough",
+        Objection::Core(..) => "without menus, quotes and footers they are not the same",
+        Objection::LittleCore => "the few words outside of quotes and footers are not the same",
+        Objection::Head(_) => "it is like a copy of a third document, and too unlike that one",
     }
 }
 

@@ -1,4 +1,5 @@
-//! The parts of a mail's text that are not its sender's own new words: quoted lines, signatures, list footers.
+//! The parts of a mail's text that are not its sender's own new words: quoted lines, signatures, list footers,
+//! notices of confidentiality.
 //!
 //! Two replies share what they quote, two mails of one list its footer, two of one person the signature; none of it
 //! makes them copies. The rules look at whole lines of the visible text, where white space is collapsed already (the
@@ -9,6 +10,10 @@
 //! # Invariants
 //! - Asides are whole lines below the subject, in order, apart from each other. (`asides_are_whole_lines_in_order`)
 //! - Time is linear in the text. (`a_text_of_introductions_is_marked_in_linear_time`)
+//! - A company's notice of confidentiality is a footer, wherever in the rest of the mail it ends what was written.
+//!   (`a_disclaimer_is_a_footer`)
+
+mod disclaimer;
 
 use super::html::Tag;
 use super::{Element, Span};
@@ -56,6 +61,7 @@ pub fn mark(text: &str, body: usize, outline: &[Element], asides: &mut Vec<Aside
     lines.mark_quotes();
     lines.mark_signatures();
     lines.mark_footer();
+    lines.mark_disclaimer();
     lines.collect(asides);
 }
 
@@ -239,6 +245,26 @@ impl<'t> Lines<'t> {
             for line in self.list[begin..].iter_mut().filter(|line| line.sort.is_none()) {
                 line.sort = Some(AsideSort::Footer);
             }
+        }
+    }
+
+    /// The [disclaimer] that ends what is not marked yet: the end of the mail, or what stands above a quotation. With nothing
+    /// above it, it is the message.
+    fn mark_disclaimer(&mut self) {
+        let is_free = |line: &Line| line.sort.is_none();
+        let Some(last) = self.list.iter().rposition(is_free) else { return };
+        let first = self.list[..last].iter().rposition(|line| !is_free(line)).map_or(0, |marked| marked + 1);
+        let first = first.max((last + 1).saturating_sub(disclaimer::LINES_MAX));
+        let end = self.list[last].span.end as usize;
+        let below = |index: usize| &self.text[self.list[index].span.start as usize..end];
+        if !disclaimer::is_possible(below(first)) {
+            return;
+        }
+        let has_own_words =
+            |index: usize| (0..index).any(|above| is_free(&self.list[above]) && !is_rule(self.at(above)));
+        let begin = (first..=last).find(|&index| disclaimer::is_one(below(index)));
+        if let Some(begin) = begin.filter(|&begin| has_own_words(begin)) {
+            self.set(begin..last + 1, AsideSort::Footer);
         }
     }
 
@@ -496,6 +522,24 @@ mod tests {
     }
 
     #[test]
+    fn a_disclaimer_is_a_footer() {
+        let notice = "This e-mail and any attachments are confidential. If you are not\nthe intended recipient, please delete it.";
+        for (body, margins) in [
+            (format!("Text\n\n{notice}"), "  FF"),
+            (format!("Text\nRegards\n{notice}\nA company, 12 High Street"), "  FFF"),
+            (format!("Text\n{notice}\n____\nseams mailing list"), " FFFF"),
+            (format!("Text\n{notice}\n\n-----Original Message-----\nFrom: Ann\n{notice}"), " FF QQQQ"),
+            (format!("Text\n> {notice}\nAnd more text"), " Q  "),
+            (notice.to_owned(), "  "),
+            (format!("____\n{notice}"), "   "),
+            (format!("> quoted\n{notice}"), "Q  "),
+            (format!("Text\n{notice}\n{}", "a line of text\n".repeat(90)), ""),
+        ] {
+            assert_eq!(marked(&body).trim_end(), margins.trim_end(), "{body}");
+        }
+    }
+
+    #[test]
     fn an_outline_ends_the_quotation_of_an_html_mail() {
         let text = "Re\nYes\nOn 1 Jan 2024 at 10:00 Ann wrote:\nasked\nmore\nMy answer";
         let quote = text.find("asked").unwrap();
@@ -521,6 +565,7 @@ mod tests {
             "--\n",
             ">\n",
             "unsubscribe\n",
+            "This e-mail is confidential\n",
             "-----BEGIN PGP SIGNATURE-----\n",
             "____\n",
         ] {

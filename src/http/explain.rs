@@ -14,6 +14,7 @@ use super::problem::Problem;
 use super::query::Query;
 use crate::pipeline::Steps;
 use crate::pipeline::explanation::records::{Found, Records};
+use crate::pipeline::explanation::scores::Measure;
 use crate::pipeline::explanation::shared::{self, Archive, Bounds, Named, Reading};
 use crate::pipeline::explanation::{Explanation, Record, SCHEMA, scores};
 use crate::pipeline::lexicon;
@@ -140,10 +141,11 @@ impl Asked {
             group_size: group.as_ref().map_or(0, |group| group.size),
             group_domains: group.as_ref().map_or(0, |group| group.domains),
         });
-        let (shared, measure) = match &source {
+        let (shared, own) = match &source {
             Some(source) => shared::of((&id, source), named, &mut archive, bounds, settings),
             None => (Vec::new(), None),
         };
+        let measure = own.map(|own| Measure::of(&own.text, &own.signatures));
         let verdict = verdict.map(Arc::unwrap_or_clone);
         Ok(Explanation {
             schema: SCHEMA,
@@ -154,6 +156,8 @@ impl Asked {
             scores: verdict.as_ref().map(|verdict| scores::of(verdict, measure, settings)).unwrap_or_default(),
             cluster,
             shared,
+            // Only the thread that owns the store could tell.
+            near: None,
             text_is_gone: measure.is_none(),
             verdict,
         })

@@ -2,7 +2,7 @@
 //!
 //! [`Signer`] makes them all: extended I-Match ([`imatch`]) over a frozen [`lexicon`], minhash over terms and
 //! shingles ([`minhash`]), the HTML style ([`style`]) and page frame ([`frame`]), winnowed word 5-grams and long
-//! sentences. Every hash is keyed by one secret through independent derived keys ([`keyed`]).
+//! [`sentences`]. Every hash is keyed by one secret through independent derived keys ([`keyed`]).
 //!
 //! # Invariants
 //! - The same document, secret, lexicons and settings give the same bits on every machine and in every release of one
@@ -17,11 +17,13 @@ pub mod keyed;
 pub mod lexicon;
 pub mod minhash;
 pub(crate) mod prefetch;
+pub mod sentences;
 mod signer;
 pub mod style;
 mod terms;
 pub mod tuning;
 
+pub use sentences::LongSentence;
 pub use signer::Signer;
 
 use crate::document::Kind;
@@ -106,20 +108,6 @@ pub struct View {
     pub terms: Vec<u64>,
     /// Minhash over the distinct terms. `None` for too few.
     pub minhash: Option<minhash::MinHash>,
-}
-
-/// A sentence of `text.sentence_chars_min` characters and more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct LongSentence {
-    /// The keyed hash of its units in order.
-    #[serde(serialize_with = "hex::word")]
-    pub hash: u64,
-    /// Its length in characters.
-    pub n_chars: u32,
-    /// Whether it lies in a content block (page) or outside all asides (mail).
-    pub core: bool,
-    /// The position of its first unit.
-    pub position: u32,
 }
 
 /// The cosine of two bags of distinct terms (Kolcz 2004): common terms over the geometric mean of the sizes. 0 if one is

@@ -7,6 +7,7 @@
 
 use super::papers::Papers;
 use crate::document::Document;
+use crate::signature::sentences::distinct;
 use crate::signature::{LongSentence, Signatures};
 use crate::text::Text;
 use crate::text::grams::{self, Place};
@@ -76,18 +77,13 @@ impl CoreSentences {
 
     /// Those among `sentences`.
     pub fn of(sentences: &[LongSentence]) -> Self {
-        let core = sentences.iter().zip(0_u32..).filter(|(sentence, _)| sentence.core);
-        let mut sorted: Vec<(u64, u32, u32)> =
-            core.map(|(sentence, number)| (sentence.hash, number, sentence.n_chars)).collect();
-        sorted.sort_unstable();
-        let mut distinct = Self { numbers: Vec::with_capacity(sorted.len()), n_chars: 0 };
-        for same in sorted.chunk_by(|a, b| a.0 == b.0) {
-            let n_chars = same.iter().map(|(.., n_chars)| *n_chars).min();
-            distinct.n_chars += u64::from(n_chars.unwrap_or(0));
-            distinct.numbers.extend(u16::try_from(same[0].1).ok().filter(|number| usize::from(*number) < Self::MAX));
+        let mut core = Self { numbers: Vec::with_capacity(sentences.len().min(Self::MAX)), n_chars: 0 };
+        for (number, sentence) in distinct(sentences).filter(|(_, sentence)| sentence.core) {
+            core.n_chars += u64::from(sentence.n_chars);
+            core.numbers.extend(u16::try_from(number).ok().filter(|number| usize::from(*number) < Self::MAX));
         }
-        distinct.numbers.sort_unstable();
-        distinct
+        core.numbers.sort_unstable();
+        core
     }
 }
 
@@ -133,8 +129,7 @@ mod tests {
             let sentences: Vec<LongSentence> = all.iter().map(sentence).collect();
             let mut first = BTreeMap::<u64, (u16, u32)>::new();
             for (sentence, number) in sentences.iter().zip(0_u16..).filter(|(sentence, _)| sentence.core) {
-                let known = first.entry(sentence.hash).or_insert((number, sentence.n_chars));
-                known.1 = known.1.min(sentence.n_chars);
+                first.entry(sentence.hash).or_insert((number, sentence.n_chars));
             }
             let mut numbers: Vec<u16> = first.values().map(|(number, _)| *number).collect();
             numbers.sort_unstable();

@@ -1,12 +1,19 @@
 //! Which heads hold a gram or a sentence: all of them, earlier and later, counted exactly.
 //!
+//! Only what a second document has too is listed: of a key that nobody else asks about the answer is nobody, as it is where there is no
+//! list. Which keys these are is found in a first pass over all documents, copies included, since a copy may hold what its head
+//! does not ([`Repeats`], which now and then has one more listed).
+//!
 //! # Invariants
+//! - The answer is that of a list of every key. (`what_is_not_listed_nobody_holds`)
 //! - A head counts once for a key and never for its own group, and what more than the given number of others hold has no
 //!   holders. (`what_many_others_hold_is_no_patch` in `tests/promises/quality/exact.rs`)
 
+use super::repeats::Repeats;
 use super::weigh::SentenceHit;
 use super::{Arrival, Ref, Settled, Store, salt};
 use crate::config::Settings;
+use crate::signature::sentences::distinct;
 use std::collections::HashMap;
 
 /// All heads by what they hold.
@@ -39,24 +46,47 @@ impl Holders {
     /// The heads that live in `store` after all of `batch` have been settled.
     pub fn new(batch: &[Arrival], settled: &[Settled], store: &Store, settings: &Settings) -> Self {
         let cross_kinds = settings.store.cross_kinds;
-        let learnt = batch.iter().zip(settled).filter(|(_, settled)| settled.learns);
-        let mut holders = Self {
+        let n_grams = batch.iter().map(|arrival| arrival.signatures.grams.len()).sum();
+        let grams = Repeats::among(batch.iter().map(|arrival| gram_keys(arrival, cross_kinds)), n_grams);
+        let n_sentences = batch.iter().map(|arrival| arrival.signatures.sentences.len()).sum();
+        let sentences = batch.iter().map(|arrival| sentence_keys(arrival, cross_kinds).map(|(key, _)| key));
+        let sentences = Repeats::among(sentences, n_sentences);
+        let mut holders = Self::none(settings);
+        // A page that has changed since is no source of what it said then.
+        let lives = |of: Ref, position| store.lives_at(of, position);
+        holders.list(batch, settled, lives, |key| grams.knows(key), |key| sentences.knows(key));
+        holders
+    }
+
+    fn none(settings: &Settings) -> Self {
+        Self {
             heads: Vec::new(),
             grams: Lists::default(),
             sentences: Lists::default(),
             gram_df_max: settings.quilt.gram_df_max.into(),
             sentence_df_max: settings.mirror.sentence_df_max.into(),
-            cross_kinds,
-        };
-        for (arrival, settled) in learnt {
-            // A page that has changed since is no source of what it said then.
-            let Some(of) = settled.head.filter(|of| store.lives_at(*of, settled.position)) else { continue };
-            let number = holders.heads.len() as u32;
-            holders.heads.push(Head { of, position: settled.position });
-            gram_keys(arrival, cross_kinds).for_each(|key| holders.grams.add(key, number));
-            sentence_keys(arrival, cross_kinds).for_each(|(key, _)| holders.sentences.add(key, number));
+            cross_kinds: settings.store.cross_kinds,
         }
-        holders
+    }
+
+    /// Lists the heads of `batch` that live, by those of their grams and sentences that are wanted.
+    fn list(
+        &mut self,
+        batch: &[Arrival],
+        settled: &[Settled],
+        lives: impl Fn(Ref, u64) -> bool,
+        wants_gram: impl Fn(u64) -> bool,
+        wants_sentence: impl Fn(u64) -> bool,
+    ) {
+        for (arrival, settled) in batch.iter().zip(settled).filter(|(_, settled)| settled.learns) {
+            let Some(of) = settled.head.filter(|of| lives(*of, settled.position)) else { continue };
+            let number = self.heads.len() as u32;
+            self.heads.push(Head { of, position: settled.position });
+            let grams = gram_keys(arrival, self.cross_kinds).filter(|key| wants_gram(*key));
+            grams.for_each(|key| self.grams.add(key, number));
+            let sentences = sentence_keys(arrival, self.cross_kinds).map(|(key, _)| key);
+            sentences.filter(|key| wants_sentence(*key)).for_each(|key| self.sentences.add(key, number));
+        }
     }
 
     /// What a document holds of others.
@@ -118,10 +148,67 @@ fn gram_keys(arrival: &Arrival, cross_kinds: bool) -> impl Iterator<Item = u64> 
 /// The distinct sentences of the core, with their numbers. Further ones than can be numbered are left out.
 fn sentence_keys(arrival: &Arrival, cross_kinds: bool) -> impl Iterator<Item = (u64, u16)> {
     let salt = salt(arrival.signatures.kind, cross_kinds);
-    let core = arrival.signatures.sentences.iter().zip(0_u16..=u16::MAX).filter(|(sentence, _)| sentence.core);
-    let mut keys: Vec<(u64, u16)> = core.map(|(sentence, number)| (sentence.hash ^ salt, number)).collect();
-    keys.sort_unstable();
-    keys.dedup_by_key(|(key, _)| *key);
+    let core = distinct(&arrival.signatures.sentences).filter(|(_, sentence)| sentence.core);
+    let numbered = core.filter_map(|(number, sentence)| Some((sentence.hash ^ salt, u16::try_from(number).ok()?)));
+    let mut keys: Vec<(u64, u16)> = numbered.collect();
     keys.sort_unstable_by_key(|(_, number)| *number);
     keys.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::arrival;
+    use super::*;
+    use crate::document::Kind;
+    use crate::signature::LongSentence;
+    use crate::text::grams::Gram;
+    use proptest::prelude::*;
+
+    /// A document of some grams and sentences; those of one text are copies.
+    #[derive(Clone, Debug)]
+    struct Made {
+        id: u8,
+        text: u64,
+        kind: Kind,
+        grams: Vec<u64>,
+        sentences: Vec<(u64, bool)>,
+    }
+
+    fn made() -> impl Strategy<Value = Made> {
+        let grams = prop::collection::vec(0_u64..50, 0..20);
+        let sentences = prop::collection::vec((0_u64..20, any::<bool>()), 0..8);
+        (0_u8..12, 0_u64..6, any::<bool>(), grams, sentences).prop_map(|(id, text, is_page, grams, sentences)| {
+            let kind = if is_page { Kind::Page } else { Kind::Email };
+            Made { id, text, kind, grams, sentences }
+        })
+    }
+
+    impl Made {
+        fn arrival(&self) -> Arrival {
+            let mut arrival = arrival(&self.id.to_string(), self.kind, self.text * 1000..self.text * 1000 + 60);
+            arrival.signatures.grams = self.grams.iter().map(|&hash| Gram { hash, position: 0 }).collect();
+            let sentence = |&(hash, core): &(u64, bool)| LongSentence { hash, n_chars: 30, core, position: 0 };
+            arrival.signatures.sentences = self.sentences.iter().map(sentence).collect();
+            arrival
+        }
+    }
+
+    proptest! {
+        /// Against lists of every key, for batches with copies, and with pages that come again changed.
+        #[test]
+        fn what_is_not_listed_nobody_holds(documents in prop::collection::vec(made(), 1..24), cross_kinds: bool) {
+            let mut settings = Settings::default();
+            settings.store.cross_kinds = cross_kinds;
+            let batch: Vec<Arrival> = documents.iter().map(Made::arrival).collect();
+            let mut store = Store::exhaustive(&settings, &batch);
+            let settled = store.settle_all(&batch, |_| ());
+            let holders = Holders::new(&batch, &settled, &store, &settings);
+            let mut plain = Holders::none(&settings);
+            plain.list(&batch, &settled, |of, position| store.lives_at(of, position), |_| true, |_| true);
+            for (arrival, settled) in batch.iter().zip(&settled) {
+                prop_assert_eq!(holders.held(arrival, settled), plain.held(arrival, settled));
+            }
+            prop_assert!(holders.grams.0.len() <= plain.grams.0.len());
+        }
+    }
 }

@@ -42,6 +42,7 @@ mod proof;
 mod prototypes;
 mod reference;
 mod region;
+mod repeats;
 mod rows;
 mod seen;
 mod settle;
@@ -69,6 +70,7 @@ pub use postings::{Owners, Postings};
 pub use prototypes::{Departures, Server};
 pub use reference::Ref;
 pub(crate) use rows::Rows;
+pub use settle::near::{Near, Objection};
 pub use settled::{Joined, Known, Settled};
 pub(crate) use watch::Table;
 pub use weigh::{GramHit, Hits, SeenWords, SentenceHit};
@@ -191,6 +193,11 @@ impl Store {
         let outlives = |of: Ref| self.settler.prototypes().outlives(of, &doomed);
         let hits = self.weigher.find(arrival, &settled, outlives);
         Probed { settled, hits, merged, doomed }
+    }
+
+    /// Whom `arrival` is nearest to without being a copy, of those before it that share a key with it.
+    pub fn near(&self, arrival: &Arrival) -> Option<Near> {
+        self.settler.near(arrival)
     }
 
     /// Whether `of` will be there when the document of a probe comes.

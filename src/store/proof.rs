@@ -135,6 +135,11 @@ impl Proof {
         self.terms.as_ref()
     }
 
+    /// Whether its core is too little to be a text of its own.
+    pub(super) fn has_little_core(&self) -> bool {
+        self.terms.as_ref().is_some_and(|terms| terms.little.is_some())
+    }
+
     /// What two documents are compared by, if they can be.
     pub(super) fn measure(&self, other: &Self) -> Option<Measure> {
         let have_shingles = self.shingles.is_some() && other.shingles.is_some();
@@ -221,12 +226,17 @@ impl MirrorSettings {
 
     /// Whether the likeness is that of a copy.
     pub(in crate::store) fn is_copy(&self, likeness: Likeness, unspaced: bool) -> bool {
-        let (score_min, core_min) = match likeness.by {
+        let (score_min, core_min) = self.least(likeness.by, unspaced);
+        likeness.score >= score_min && likeness.core >= core_min
+    }
+
+    /// How alike copies are, and their cores.
+    pub(in crate::store) fn least(&self, by: Measure, unspaced: bool) -> (f64, f64) {
+        match by {
             Measure::Terms => (self.cosine_min, self.core_cosine_min),
             Measure::Shingles if unspaced => (self.resemblance_min_unspaced, self.resemblance_min_unspaced / 2.0),
             Measure::Shingles => (self.resemblance_min, self.resemblance_min / 2.0),
-        };
-        likeness.score >= score_min && likeness.core >= core_min
+        }
     }
 }
 

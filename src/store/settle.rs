@@ -13,6 +13,7 @@
 //! - Copies leave no keys behind. (`copies_hold_no_keys`)
 
 mod forget;
+pub(super) mod near;
 mod probe;
 mod saving;
 mod style;

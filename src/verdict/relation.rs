@@ -29,6 +29,7 @@
 
 use super::url_similarity::UrlSimilarity;
 use crate::signature::LongSentence;
+use crate::signature::sentences::distinct;
 use serde::{Deserialize, Serialize};
 
 /// Above this overlap two documents are the same. The prose of the thesis says "0.6 or more" once; its rule says more.
@@ -98,6 +99,7 @@ impl SentenceScores {
     /// Compares the long sentences of two documents. A shared one counts if `is_rare` says so of its hash
     /// (`|_| true` where nothing is known of other documents).
     pub fn of(this: &[LongSentence], that: &[LongSentence], is_rare: impl Fn(u64) -> bool) -> Self {
+        let distinct = |sentences| distinct(sentences).map(|(_, sentence)| *sentence).collect::<Vec<LongSentence>>();
         let (this, that) = (distinct(this), distinct(that));
         let mut scores =
             Self { n_this_chars: n_core_chars(&this), n_that_chars: n_core_chars(&that), ..Self::default() };
@@ -232,14 +234,6 @@ impl Relation {
     }
 }
 
-/// Each sentence once, ascending by hash; one that stands inside and outside the content stands inside.
-fn distinct(sentences: &[LongSentence]) -> Vec<LongSentence> {
-    let mut sentences = sentences.to_vec();
-    sentences.sort_unstable_by_key(|sentence| (sentence.hash, !sentence.core, std::cmp::Reverse(sentence.n_chars)));
-    sentences.dedup_by_key(|sentence| sentence.hash);
-    sentences
-}
-
 /// The denominators count the content alone, as the numerator does: two pages that differ in their menus are the same
 /// (figure 18 of the thesis).
 fn n_core_chars(sentences: &[LongSentence]) -> u64 {
@@ -341,12 +335,11 @@ mod tests {
         prop::collection::vec((0..12_u64, 20..60_u32, any::<bool>()).prop_map(|(h, n, c)| sentence(h, n, c)), 0..12)
     }
 
-    /// The longest content form of each sentence, in a map: the definition, spelled out.
+    /// The first content form of each sentence, in a map: the definition, spelled out.
     fn core_lengths(sentences: &[LongSentence]) -> BTreeMap<u64, u64> {
         let mut lengths = BTreeMap::new();
         for sentence in sentences.iter().filter(|sentence| sentence.core) {
-            let length = lengths.entry(sentence.hash).or_insert(0);
-            *length = u64::max(*length, u64::from(sentence.n_chars));
+            lengths.entry(sentence.hash).or_insert(u64::from(sentence.n_chars));
         }
         lengths
     }

@@ -108,6 +108,71 @@ fn people_read_it_in_words() {
     assert!(!report.contains('\u{1b}'), "no colours into a pipe");
 }
 
+/// Words that no other range has.
+fn words(range: std::ops::Range<u32>) -> String {
+    let letter = |n: u32, place: u32| char::from(b'a' + (n / 21_u32.pow(place) % 21) as u8);
+    let word =
+        |n: u32| ["so", "lo", "ma", "re"][n as usize % 4].chars().chain((0..4).map(move |place| letter(n, place)));
+    range.map(|n| word(n).chain(" ".chars()).collect::<String>()).collect()
+}
+
+/// A mail of its own words, above a hundred that all of them have.
+fn mail(number: u32, own: &str, footer: std::ops::Range<u32>) -> String {
+    format!(
+        "From a@a.example Tue Jan 13 09:13:00 2026\nFrom: a{number}@a{number}.example\nMessage-ID: <{number}@a.example>\n\n{own}\n-- \n{}\n\n",
+        words(footer)
+    )
+}
+
+/// Who is near and yet no mirror is named, with the rule that keeps the two apart, in words and in numbers.
+#[test]
+fn who_is_near_and_no_mirror_is_told_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mails.mbox");
+    let mails = [
+        mail(1, &words(0..15), 1000..1100),
+        mail(2, &words(100..115), 1000..1100),
+        mail(3, "Thanks a lot!", 1000..1100),
+        mail(4, "Okay then.", 1000..1100),
+        mail(5, &words(200..260), 1000..1080),
+        mail(6, &words(400..440), 2000..2020),
+        mail(7, &words(400..440), 2000..2020),
+    ];
+    std::fs::write(&path, mails.concat()).unwrap();
+    let (path, store) = (path.to_str().unwrap(), folder.path().join("seen.store"));
+    let store = store.to_str().unwrap();
+    stdout(&["scan", path, "--store", store, "--quiet"]);
+    let place = |number: u32| format!("{path}#{number}");
+    for (number, of, why, says) in [
+        (2, 1, "core", "without menus, quotes and footers they are not the same"),
+        (4, 3, "little_core", "the few words outside of quotes and footers are not the same"),
+        (5, 3, "likeness", "not alike enough"),
+    ] {
+        for from in [path, store] {
+            let explained = explained(&place(number), from);
+            let near = &explained["near"];
+            assert_eq!(explained["verdict"]["classes"], serde_json::json!([]), "{number}");
+            assert_eq!((&near["place"], &near["why"]), (&place(of).into(), &why.into()), "{number}: {near}");
+            let crossed: Vec<bool> =
+                near["scores"].as_array().unwrap().iter().map(|score| score["crossed"] == true).collect();
+            let expected: &[bool] = match why {
+                "core" => &[true, false],
+                "little_core" => &[true],
+                _ => &[false],
+            };
+            assert_eq!(crossed, expected, "{number}: {near}");
+            let report = stdout(&["explain", &place(number), "--from", from, "--report", "--quiet"]);
+            assert!(report.contains("Near, and no mirror of it: ") && report.contains(says), "{report}");
+        }
+        let pair = stdout(&["compare", &place(of), &place(number), "--json"]);
+        assert_eq!(serde_json::from_str::<Value>(&pair).unwrap()["filter"]["why"], why, "as `compare` has it");
+    }
+    // Nobody came before the first, nobody is like the sixth, and the last is a mirror.
+    for number in [1, 6, 7] {
+        assert!(explained(&place(number), path)["near"].is_null(), "{number}");
+    }
+}
+
 #[test]
 fn a_place_is_as_good_as_an_id() {
     assert_eq!(explained("pages.jsonl#100", "pages.jsonl")["id"], COPY);

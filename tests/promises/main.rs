@@ -33,6 +33,7 @@ mod memory;
 mod milter;
 mod naive;
 mod probe;
+mod progress;
 mod quality;
 mod quickstart;
 mod relations;

@@ -111,15 +111,15 @@ impl Figures<'_> {
     }
 
     fn filter_rows(&self) -> Vec<Row> {
-        let Pair { copy, part, compared, signals, likeness, .. } = self.pair;
+        let Pair { copy, part, compared, why, signals, likeness, .. } = self.pair;
         let found_by = || signals.iter().map(|signal| words::signal(*signal)).collect::<Vec<_>>().join(" and ");
         let (figure, meaning) = match () {
             () if *copy => ("copy", format!("B after A; found by {}", found_by())),
             () if *part => ("part", format!("B after A; found by {}", found_by())),
-            () if *compared && likeness.crossed => {
-                ("no mirror", "without menus, quotes and footers they are not the same".to_owned())
+            () if *compared => {
+                let why = why.map_or("they have keys in common, and were compared", words::objection);
+                ("no mirror", why.to_owned())
             }
-            () if *compared => ("no mirror", "they have keys in common, and were compared".to_owned()),
             () => ("no mirror", "they have no key in common, and were not compared".to_owned()),
         };
         let Score { score, value, threshold, setting, crossed, .. } = likeness;

@@ -7,6 +7,8 @@ use crate::command::complaints::Complaints;
 use crate::command::scan::labels;
 use crate::config::Settings;
 use crate::corpus;
+use crate::pipeline::explanation::near::NoMirror;
+use crate::pipeline::explanation::scores::Measure;
 use crate::pipeline::explanation::shared::Bounds;
 use crate::pipeline::explanation::{Explanation, SCHEMA, scores, shared};
 use crate::pipeline::filter::{Event, Filter};
@@ -77,17 +79,21 @@ pub(super) fn explained(
     progress.finish();
     let Heard { last, n_events, nearest, .. } = heard;
     let Some(verdict) = last else { return Ok(Err(Unknown { nearest })) };
-    let (own, named) = ((verdict.id.as_str(), &verdict.source), shared::named(&verdict));
-    let mut files = Files::new(filter.store(), &options, settings)?;
-    let (shared, measure) = shared::of(own, named, &mut files, Bounds::NONE, settings);
+    let (document, named) = ((verdict.id.as_str(), &verdict.source), shared::named(&verdict));
+    let store = filter.store();
+    let mut files = Files::new(store, &options, settings)?;
+    let (shared, own) = shared::of(document, named, &mut files, Bounds::NONE, settings);
+    let near = own.as_deref().and_then(|own| NoMirror::of(&verdict, own, store, &mut files, &settings.mirror));
+    let measure = own.map(|own| Measure::of(&own.text, &own.signatures));
     Ok(Ok(Explanation {
         schema: SCHEMA,
         id: verdict.id.clone(),
         recomputed: true,
         record: None,
         scores: scores::of(&verdict, measure, settings),
-        cluster: verdict.cluster.as_deref().and_then(|cluster| filter.store().cluster(cluster)),
+        cluster: verdict.cluster.as_deref().and_then(|cluster| store.cluster(cluster)),
         shared,
+        near,
         text_is_gone: measure.is_none(),
         n_events,
         verdict: Some(verdict),

@@ -6,6 +6,8 @@ use super::{ExplainArguments, Unknown};
 use crate::command::scan;
 use crate::config::Settings;
 use crate::corpus;
+use crate::pipeline::explanation::near::NoMirror;
+use crate::pipeline::explanation::scores::Measure;
 use crate::pipeline::explanation::shared::{Bounds, Named};
 use crate::pipeline::explanation::{Explanation, Record, SCHEMA, scores, shared};
 use crate::pipeline::scan::place;
@@ -40,13 +42,14 @@ pub(super) fn explained(
         (None, Some(head)) => vec![Named { of: head.clone(), class: "mirror", share: None }],
         (None, None) => Vec::new(),
     };
-    let (shared, measure) = match &record.source {
-        Some(source) => {
-            let mut files = Files::new(store, &options, settings)?;
-            shared::of((&id, source), named, &mut files, Bounds::NONE, settings)
-        }
+    let mut files = Files::new(store, &options, settings)?;
+    let (shared, own) = match &record.source {
+        Some(source) => shared::of((&id, source), named, &mut files, Bounds::NONE, settings),
         None => (Vec::new(), None),
     };
+    let near = verdict.as_ref().zip(own.as_deref());
+    let near = near.and_then(|(verdict, own)| NoMirror::of(verdict, own, store, &mut files, &settings.mirror));
+    let measure = own.map(|own| Measure::of(&own.text, &own.signatures));
     Ok(Ok(Explanation {
         schema: SCHEMA,
         id,
@@ -55,6 +58,7 @@ pub(super) fn explained(
         scores: verdict.as_ref().map(|verdict| scores::of(verdict, measure, settings)).unwrap_or_default(),
         cluster: verdict.as_ref().and_then(|verdict| store.cluster(verdict.cluster.as_deref()?)),
         shared,
+        near,
         text_is_gone: measure.is_none(),
         n_events: verdict.as_ref().map_or(0, |verdict| verdict.revision as usize + 1),
         verdict,

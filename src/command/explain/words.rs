@@ -2,7 +2,8 @@
 
 use crate::command::compare::passages::quoted;
 use crate::command::report::plain;
-use crate::command::words::{counted, percent, relation, signal, template_kind};
+use crate::command::words::{counted, objection, percent, relation, signal, template_kind};
+use crate::pipeline::explanation::near::NoMirror;
 use crate::pipeline::explanation::scores::Score;
 use crate::pipeline::explanation::shared::{Shared, Texts};
 use crate::pipeline::explanation::{Explanation, Record};
@@ -25,6 +26,7 @@ pub(super) fn report(explanation: &Explanation, n_passages: usize, n_columns: us
         report += &format!("\n{bold}Scores{Reset}, those that crossed their threshold marked\n");
         explanation.scores.iter().for_each(|score| report += &score_line(score));
     }
+    report += &explanation.near.as_ref().map(near_lines).unwrap_or_default();
     if let Some(cluster) = &explanation.cluster {
         report += &format!("\n{bold}Cluster{Reset} {}\n{}", cluster.id, cluster_lines(cluster));
     }
@@ -152,6 +154,17 @@ fn score_line(score: &Score) -> String {
     // Counts have thresholds of several; shares and likenesses go to 1.
     let value = if *threshold > 1.0 { format!("{value}") } else { format!("{value:.3}") };
     format!("  {style}{mark} {class:<8}  {score:<29}  {value:>7}  {sign} {threshold:<5}{Reset}  {setting}\n")
+}
+
+fn near_lines(near: &NoMirror) -> String {
+    let NoMirror { of, place, why, scores } = near;
+    let mut lines = format!("\n{}Near{Reset}, and no mirror of it: {}\n", Style::new().bold(), plain(of));
+    if let Some(place) = place.as_ref().filter(|place| *place != of) {
+        lines += &format!("  record {}\n", plain(place));
+    }
+    lines += &format!("  {}\n", objection(*why));
+    scores.iter().for_each(|score| lines += &score_line(score));
+    lines
 }
 
 fn cluster_lines(cluster: &ClusterEvent) -> String {

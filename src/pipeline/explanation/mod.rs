@@ -1,5 +1,6 @@
-//! Why a document got its verdict: every score beside its threshold ([`scores`]), and the passages that it shares with those that the
-//! verdict names, quoted from both texts where these can still be read ([`shared`]).
+//! Why a document got its verdict: every score beside its threshold ([`scores`]), the passages that it shares with those that the
+//! verdict names, quoted from both texts where these can still be read ([`shared`]), and whom it is near to and yet no mirror of
+//! ([`near`]).
 //!
 //! `seamripper explain` reads files again, and `GET /v1/explain` records of a bus ([`records`]), as `GET /v1/texts` does. `seamripper
 //! compare` has two documents and no stream: what the filter would say of them alone is a [`pair`].
@@ -8,6 +9,7 @@
 //! - What can no longer be read is said to be gone, and nothing is made up for it. (`tests/promises/explain_command.rs`,
 //!   `tests/promises/http/explain.rs`)
 
+pub mod near;
 pub mod pair;
 pub mod records;
 pub mod scores;
@@ -15,6 +17,7 @@ pub mod shared;
 
 use crate::document::Kind;
 use crate::verdict::event::{ClusterEvent, Source, Verdict};
+use near::NoMirror;
 use scores::Score;
 use serde::Serialize;
 use shared::Shared;
@@ -43,6 +46,9 @@ pub struct Explanation {
     pub cluster: Option<ClusterEvent>,
     /// Whose copy it is, and the sources of a quilt, with the passages.
     pub shared: Vec<Shared>,
+    /// Whom it is nearest to, where it is nobody's mirror and was compared with somebody.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub near: Option<NoMirror>,
     /// Whether its own text could not be read.
     pub text_is_gone: bool,
 }

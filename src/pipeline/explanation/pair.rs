@@ -8,7 +8,7 @@ use super::scores::{Measure, Score};
 use crate::config::Settings;
 use crate::pipeline::Made;
 use crate::pipeline::filter::Filter;
-use crate::store::Arrival;
+use crate::store::{Arrival, Objection};
 use crate::verdict::event::{Features, Signal, Source};
 use crate::verdict::labels::Labels;
 use serde::Serialize;
@@ -30,6 +30,8 @@ pub struct Pair {
     pub same_template: bool,
     /// Whether they have a key in common: others are never compared.
     pub compared: bool,
+    /// Why it is neither, where they were compared.
+    pub why: Option<Objection>,
     /// What a copy was found by, or a part.
     pub signals: Vec<Signal>,
     /// What the second is compared by.
@@ -47,7 +49,8 @@ impl Pair {
         let mut filter = Filter::new(&small, Labels::new(0), second.signatures.key_id);
         // By names of their own: two versions of one page are compared too.
         filter.fold(&[arrival("first", first)], 1, |_| {});
-        let verdict = filter.probe(&arrival("second", second));
+        let second_arrival = arrival("second", second);
+        let verdict = filter.probe(&second_arrival);
         let Features { resemblance, imatch_hits, minhash_hits, .. } = verdict.features.unwrap_or_default();
         let signals = verdict.mirror.map(|mirror| mirror.signals).unwrap_or_default();
         let part = signals.contains(&Signal::Sentences);
@@ -58,6 +61,7 @@ impl Pair {
             part,
             same_template: verdict.cluster.is_some(),
             compared: copy || imatch_hits + minhash_hits > 0.0,
+            why: filter.store().near(&second_arrival).map(|near| near.objection).filter(|_| !copy && !part),
             signals,
             measure,
             likeness: measure.score(resemblance, &settings.mirror),
@@ -110,6 +114,8 @@ mod tests {
             let [first, second] = records.each_ref().map(|record| steps.sign(record).unwrap().kept());
             let pair = Pair::of(&first, &second, &settings);
             assert_eq!((pair.copy, pair.part, pair.likeness.crossed), (copy, part, copy), "{pair:?}");
+            let is_objected_to = pair.compared && !copy && !part;
+            assert_eq!(pair.why, is_objected_to.then_some(Objection::Likeness), "{pair:?}");
             let (verdicts, _) = scan::judge(records.to_vec(), &settings, 1).unwrap();
             let scanned = verdicts.iter().find(|verdict| verdict.id == "b").unwrap();
             assert_eq!(pair.signals, scanned.mirror.as_ref().map(|mirror| mirror.signals.clone()).unwrap_or_default());

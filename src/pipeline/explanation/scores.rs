@@ -60,6 +60,16 @@ impl Measure {
         };
         least("mirror", score, likeness, threshold, setting)
     }
+
+    /// A likeness of cores beside what copies have.
+    pub(super) fn core_score(self, core: f64, core_min: f64) -> Score {
+        let (score, setting) = match self {
+            Self::Terms => ("cosine of the cores", "mirror.core_cosine_min"),
+            Self::Shingles => ("resemblance of the content", "half of mirror.resemblance_min"),
+            Self::UnspacedShingles => ("resemblance of the content", "half of mirror.resemblance_min_unspaced"),
+        };
+        least("mirror", score, core, core_min, setting)
+    }
 }
 
 /// The scores of a verdict; none of what could not be read. Where the text is gone, so that its own `measure` is not known, it is
@@ -109,7 +119,13 @@ pub fn of(verdict: &Verdict, measure: Option<Measure>, settings: &Settings) -> V
     scores
 }
 
-fn least(class: &'static str, score: &'static str, value: f64, threshold: f64, setting: &'static str) -> Score {
+pub(super) fn least(
+    class: &'static str,
+    score: &'static str,
+    value: f64,
+    threshold: f64,
+    setting: &'static str,
+) -> Score {
     Score { class, score, value, threshold, setting, inclusive: true, crossed: value >= threshold }
 }
 

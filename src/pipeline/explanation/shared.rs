@@ -3,7 +3,6 @@
 //! # Invariants
 //! - No more is quoted than was asked for, and it is said how much there is. (`quotations_keep_to_their_bounds`)
 
-use super::scores::Measure;
 use crate::config::Settings;
 use crate::document::{Span, excerpt};
 use crate::pipeline::Made;
@@ -119,14 +118,14 @@ pub enum Reading {
     Late,
 }
 
-/// What the document `id`, whose record is `source`, shares with `named`; and what it is compared by, where its own text is not gone.
+/// What the document `id`, whose record is `source`, shares with `named`; and what was made of it, where its own text is not gone.
 pub fn of(
     (id, source): (&str, &Source),
     named: Vec<Named>,
     archive: &mut dyn Archive,
     bounds: Bounds,
     settings: &Settings,
-) -> (Vec<Shared>, Option<Measure>) {
+) -> (Vec<Shared>, Option<Box<Made>>) {
     let own = match archive.read(source, id) {
         Reading::Read(own) => Some(own),
         Reading::Gone | Reading::Late => None,
@@ -143,7 +142,7 @@ pub fn of(
         };
         shared.push(Shared { of, class, place, share, texts, late });
     }
-    (shared, own.map(|own| Measure::of(&own.text, &own.signatures)))
+    (shared, own)
 }
 
 impl Texts {

@@ -9,6 +9,7 @@
 
 mod articles;
 mod corpora;
+mod events;
 mod exact;
 mod mail;
 mod quilts;
@@ -26,9 +27,9 @@ use seamripper::verdict::event::{Class, ClusterEvent, Verdict};
 use seamripper::verdict::relation::Relation;
 use std::collections::{HashMap, HashSet};
 
-/// The one place where records become verdicts.
+/// The one place where records become verdicts. What comes out is valid by its schema.
 mod scan {
-    use super::{ClusterEvent, Record, Settings, Verdict};
+    use super::{ClusterEvent, Record, Settings, Verdict, events};
 
     /// All events in order, revisions included.
     pub(super) fn judge(records: Vec<Record>, settings: &Settings, n_threads: usize) -> Vec<Verdict> {
@@ -41,12 +42,17 @@ mod scan {
         settings: &Settings,
         n_threads: usize,
     ) -> (Vec<Verdict>, Vec<ClusterEvent>) {
-        seamripper::pipeline::scan::judge(records, settings, n_threads).unwrap()
+        let (verdicts, clusters) = seamripper::pipeline::scan::judge(records, settings, n_threads).unwrap();
+        events::check_verdicts(&verdicts);
+        events::check_clusters(&clusters);
+        (verdicts, clusters)
     }
 
     /// The exhaustive answer, one verdict a document.
     pub(super) fn judge_exact(records: Vec<Record>, settings: &Settings) -> Vec<Verdict> {
-        seamripper::pipeline::exact::judge_exact(records, settings).unwrap()
+        let verdicts = seamripper::pipeline::exact::judge_exact(records, settings).unwrap();
+        events::check_verdicts(&verdicts);
+        verdicts
     }
 }
 

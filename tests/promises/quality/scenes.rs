@@ -265,6 +265,31 @@ fn few_words_above_one_footer_are_told_by_these_words() {
     assert_eq!(copies, [("again", "4")]);
 }
 
+/// A company puts one long notice below all mails, without a dash before it: who writes two sentences above it has written them.
+#[test]
+fn a_disclaimer_makes_no_copies() {
+    let disclaimers = include_str!("../../data/disclaimers.txt");
+    let disclaimers: Vec<&str> = disclaimers.trim_end().split("\n\n").collect();
+    assert_eq!(disclaimers.len(), 4, "in English, German and French");
+    for disclaimer in disclaimers {
+        for wrapped in [true, false] {
+            let notice = if wrapped { disclaimer.to_owned() } else { disclaimer.replace('\n', " ") };
+            let letter = |id: &str, from: u64, article: u64| {
+                let text = sentences(article, 0..2 + article % 3).join("\r\n");
+                let below = ["Regards,".to_owned(), format!("member {from}"), String::new(), notice.clone()];
+                let lines = [&[text, String::new()][..], &below].concat();
+                mail(id, &format!("member@firm{from}.example"), &sentence(article, 9)[..12], &lines)
+            };
+            let mails = (0..7).map(|number| letter(&number.to_string(), number, number));
+            // One is sent on by another member.
+            let heads = heads(mails.chain([letter("again", 8, 3)]).collect());
+            let copies: Vec<_> =
+                heads.iter().filter_map(|(id, of)| of.as_deref().map(|of| (id.as_str(), of))).collect();
+            assert_eq!(copies, [("again", "3")], "{notice}");
+        }
+    }
+}
+
 /// Sixty links to all of a shop, and what it says of one of its goods.
 fn goods(url: &str, text: &str) -> Input {
     let link = |n: u64| format!("<li><a href=\"/{n}\">{}</a></li>", super::articles::sentence(77, n));

@@ -1,0 +1,53 @@
+//! Whom a document is near to without being its mirror, and why it is none: the filter's own objection, with the scores that it is about.
+//!
+//! # Invariants
+//! - The score that the objection is about has not crossed its threshold. (`tests/promises/explain_command.rs`)
+
+use super::scores::{Measure, Score, least};
+use super::shared::Archive;
+use crate::config::MirrorSettings;
+use crate::pipeline::Made;
+use crate::store::{Arrival, Near, Objection, Store};
+use crate::verdict::event::{Outcome, Source, Verdict};
+use serde::Serialize;
+
+/// A document that another is near to, and no mirror of.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NoMirror {
+    /// Its id.
+    pub of: String,
+    /// Where its record is, if that is still known.
+    pub place: Option<String>,
+    /// Why it is none.
+    pub why: Objection,
+    /// The likeness, and what else that is about, beside the thresholds.
+    pub scores: Vec<Score>,
+}
+
+impl NoMirror {
+    /// Whom the document of a `verdict` is nearest to in `store`, if it is nobody's mirror; `own` is what was made of it.
+    pub fn of(
+        verdict: &Verdict,
+        own: &Made,
+        store: &Store,
+        archive: &mut dyn Archive,
+        mirror: &MirrorSettings,
+    ) -> Option<Self> {
+        if verdict.mirror.is_some() || verdict.outcome != Outcome::Judged {
+            return None;
+        }
+        let arrival = Arrival::new(Source::default(), &own.document, &own.text, own.signatures.clone());
+        let Near { of, likeness, objection } = store.near(&arrival)?;
+        let measure = Measure::of(&own.text, &own.signatures);
+        let mut scores = vec![measure.score(likeness, mirror)];
+        scores.extend(match objection {
+            Objection::Likeness | Objection::LittleCore => None,
+            Objection::Core(core, core_min) => Some(measure.core_score(core, core_min)),
+            Objection::Head(to_head) => {
+                Some(least("mirror", "likeness to the head", to_head, mirror.head_min, "mirror.head_min"))
+            }
+        });
+        let place = archive.source(&of).map(|source| archive.place(&source));
+        Some(Self { of, place, why: objection, scores })
+    }
+}
