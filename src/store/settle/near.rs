@@ -71,7 +71,8 @@ impl MirrorSettings {
 impl Settler {
     /// Whom `arrival` is nearest to without being a copy. It may have been settled here or not.
     pub(in crate::store) fn near(&self, arrival: &Arrival) -> Option<Near> {
-        let (keys, proof) = (self.keys(arrival), self.proof(arrival)?);
+        let papers = self.papers(arrival);
+        let (keys, proof) = (&papers.keys, &papers.identity.as_ref()?.proof);
         let own = self.known(&arrival.id, arrival.signatures.kind).and_then(|known| known.own);
         let born = own.and_then(|own| self.prototypes.born(own));
         let came_before = |of: Ref| {
@@ -80,9 +81,9 @@ impl Settler {
         };
         let mut candidates = Vec::new();
         let mut settled = Settled::new(self.position(), None, self.server(arrival));
-        self.gather(&keys, &mut settled, &mut candidates, came_before);
+        self.gather(keys, &mut settled, &mut candidates, came_before);
         let compared = candidates.iter().filter_map(|candidate| {
-            let (likeness, objection) = self.objection(arrival, &proof, candidate.of)?;
+            let (likeness, objection) = self.objection(arrival, proof, candidate.of)?;
             Some((likeness.score, std::cmp::Reverse(self.prototypes.born(candidate.of)), candidate.of, objection))
         });
         // The older of equals.
