@@ -261,6 +261,11 @@ impl Store {
         self.settler.prototypes().card(of)
     }
 
+    /// The same without where its grams stand: most ask for its names alone.
+    pub fn names(&self, of: Ref) -> Option<Card> {
+        self.settler.prototypes().names(of)
+    }
+
     /// The beginning of the text of `of`, if it lives and that is kept.
     pub fn excerpt(&self, of: Ref) -> Option<Excerpt> {
         self.settler.prototypes().excerpt(of)

@@ -176,7 +176,9 @@ impl Proof {
     /// Bytes that it takes, or a few more.
     pub(super) fn n_bytes(&self) -> usize {
         let terms = self.terms.as_ref().map_or(0, |terms| 32 + 4 * terms.kept.len());
-        1 + self.shingles.as_ref().map_or(0, |slots| 2 * slots.len()) + self.content.map_or(0, |slots| slots.len()) + terms
+        1 + self.shingles.as_ref().map_or(0, |slots| 2 * slots.len())
+            + self.content.map_or(0, |slots| slots.len())
+            + terms
     }
 
     pub(super) fn write(&self, out: &mut Vec<u8>) {

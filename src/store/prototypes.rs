@@ -35,6 +35,9 @@ use super::spread::Spread;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
+/// The names of most cards end before this. Those of others are read a second time, with all that is behind them.
+const NAMES_BYTES: usize = 192;
+
 /// Who died in this batch.
 struct Buried {
     position: u64,
@@ -165,25 +168,41 @@ impl Prototypes {
     /// What it says of itself, dead in this batch or alive.
     pub(super) fn card(&self, of: Ref) -> Option<Card> {
         let mut bytes = Vec::new();
-        self.read_card(of, &mut bytes)?;
+        self.read_card(of, usize::MAX, &mut bytes)?;
         Card::read(&bytes)
+    }
+
+    /// The same without the places of its grams, which are most of it and lie in further cells.
+    pub(super) fn names(&self, of: Ref) -> Option<Card> {
+        let mut bytes = Vec::new();
+        self.read_card(of, NAMES_BYTES, &mut bytes)?;
+        if let Some(names) = Card::read_names(&bytes) {
+            return Some(names);
+        }
+        self.read_card(of, usize::MAX, &mut bytes)?;
+        Card::read_names(&bytes)
     }
 
     /// The little of [`Prototypes::card`] that is asked of many. `scratch` is reused.
     pub(super) fn glance<'a>(&self, of: Ref, scratch: &'a mut Vec<u8>) -> Option<Glance<'a>> {
-        self.read_card(of, scratch)?;
+        self.read_card(of, NAMES_BYTES, scratch)?;
+        if Glance::read(scratch).is_none() {
+            self.read_card(of, usize::MAX, scratch)?;
+        }
         Glance::read(scratch)
     }
 
-    fn read_card(&self, of: Ref, bytes: &mut Vec<u8>) -> Option<()> {
+    /// Reads the first `n` bytes of a card.
+    fn read_card(&self, of: Ref, n: usize, bytes: &mut Vec<u8>) -> Option<()> {
         match self.get(of) {
             Some(prototype) => {
-                self.cells.read_part(prototype.blob?, prototype.n_proof as usize, usize::MAX, bytes);
+                self.cells.read_part(prototype.blob?, prototype.n_proof as usize, n, bytes);
             }
             None => {
                 let buried = self.buried.get(&of)?;
                 bytes.clear();
-                bytes.extend(buried.blob.get(buried.prototype.n_proof as usize..)?);
+                let card = buried.blob.get(buried.prototype.n_proof as usize..)?;
+                bytes.extend(&card[..card.len().min(n)]);
             }
         }
         Some(())
@@ -203,7 +222,7 @@ impl Prototypes {
     /// Bytes of what it is compared by, and of what it says of itself.
     pub(super) fn n_bytes(&self, of: Ref) -> Option<(usize, usize)> {
         let (prototype, mut card) = (self.get(of)?, Vec::new());
-        self.read_card(of, &mut card)?;
+        self.read_card(of, usize::MAX, &mut card)?;
         Some((prototype.n_proof as usize, card.len()))
     }
 
@@ -342,8 +361,7 @@ impl Prototypes {
     }
 
     fn has_room(&self, newcomer: &Newcomer<'_>) -> bool {
-        (!self.free.is_empty() || self.slots.len() < self.n_slots_max)
-            && self.cells.n_free() >= newcomer.blob.n_cells()
+        (!self.free.is_empty() || self.slots.len() < self.n_slots_max) && self.cells.n_free() >= newcomer.blob.n_cells()
     }
 
     /// Fills a slot, after making room; in no list yet.

@@ -221,7 +221,7 @@ impl Weigher {
     pub(super) fn save(&self, mut with: impl FnMut(&'static str, Vec<u8>)) -> Result<(), postcard::Error> {
         let smalls: Vec<Small> = self.partitions.iter().map(Partition::small).collect();
         with("weigh", postcard::to_stdvec(&smalls)?);
-        // The doorkeepers are a library's, and as small as that they can be written at once.
+        // The counts are small enough to be written at once.
         let mut counts = Vec::new();
         for partition in &self.partitions {
             let start = counts.len();

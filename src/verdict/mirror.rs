@@ -80,7 +80,7 @@ impl Judge {
                 n_linked,
                 is_quilt: found.cover.is_quilt(&self.quilt),
             };
-            let Some(card) = store.card(relative.of) else { continue };
+            let Some(card) = store.names(relative.of) else { continue };
             let url = kinship::url_similarity(arrival, &card);
             let Some(relation) = kinship::leaf(&relative.scores, url, &about) else { continue };
             if is_mirror {

@@ -8,7 +8,7 @@ use seamripper::config::{Canonical, Settings};
 use seamripper::document::Kind;
 use seamripper::pipeline::filter::{Event, Filter};
 use seamripper::pipeline::{Steps, lexicon};
-use seamripper::store::Arrival;
+use seamripper::store::{Arrival, Clerk};
 use seamripper::verdict::event::Via;
 use seamripper::verdict::label::Label;
 use seamripper::verdict::labels::Labels;
@@ -119,6 +119,23 @@ fn threads_batches_and_snapshots_never_show() {
             let one_batch = folded(&arrivals, &settings, || (arrivals.len(), 3, false));
             assert_alike(&serial, &one_batch, &format!("seed {seed}, {name}, one batch"));
         }
+    }
+}
+
+/// Papers that whoever signs has made say the same as those that the store makes: under every setting, and where only some have them.
+#[test]
+fn papers_change_no_verdict() {
+    let arrivals = stream(14, 500, &Settings::default());
+    for (name, settings) in variants() {
+        let (clerk, other) = (Clerk::new(&settings), Clerk::new(&Settings::default()));
+        let plain = folded(&arrivals, &settings, || (37, 2, false));
+        let mut with_papers = arrivals.clone();
+        with_papers.iter_mut().for_each(|arrival| clerk.issue(arrival));
+        assert_alike(&plain, &folded(&with_papers, &settings, || (37, 2, false)), name);
+        let mut mixed = arrivals.clone();
+        mixed.iter_mut().step_by(3).for_each(|arrival| clerk.issue(arrival));
+        mixed.iter_mut().skip(1).step_by(3).for_each(|arrival| other.issue(arrival));
+        assert_alike(&plain, &folded(&mixed, &settings, || (37, 2, false)), &format!("{name}, by several"));
     }
 }
 

@@ -72,7 +72,7 @@ impl Settler {
 
     /// Whose copy `arrival` is; `longest` is the longest member of the group, where that matters.
     pub(super) fn joined(&self, arrival: &Arrival, nearest: &Nearest, longest: Option<String>) -> Option<Joined> {
-        let card = self.prototypes.card(nearest.head)?;
+        let card = self.prototypes.names(nearest.head)?;
         let url = match (arrival.url.as_deref(), card.url()) {
             (Some(this), Some(that)) => Some(UrlSimilarity::of(this, that, Denominator::Simpson)),
             _ => None,
@@ -149,7 +149,8 @@ impl Settler {
             Some(all) => all.proof(of).cloned(),
             None => prototypes.proof(of, scratch),
         };
-        let likeness_to = |proof: &Proof| self.mirror.compared(&arriving.identity.proof, proof, arriving.arrival.unspaced);
+        let likeness_to =
+            |proof: &Proof| self.mirror.compared(&arriving.identity.proof, proof, arriving.arrival.unspaced);
         let mut compared: Vec<(Ref, Likeness, u8)> = Vec::new();
         let n_compared_max = if all.is_some() { usize::MAX } else { self.mirror.candidates_max };
         for candidate in candidates.iter().take(n_compared_max) {
