@@ -127,7 +127,7 @@ impl Cluster {
     /// The first member has no one to be a copy of or to link to: it is left out of the shares.
     pub(super) fn sort(&self, settings: &TemplateSettings) -> TemplateKind {
         let n = self.size.saturating_sub(1);
-        let several_domains = self.domains.count() >= 2;
+        let several_domains = self.domains.count(self.size) >= 2;
         match () {
             () if several_domains && share(self.n_copies, n) >= settings.copies_min => {
                 if 2 * self.n_mirrors >= self.n_copies { TemplateKind::Mirror } else { TemplateKind::CopyPaste }
@@ -142,7 +142,7 @@ impl Cluster {
         ClusterState {
             id: self.id,
             size: self.size,
-            domains: self.domains.count(),
+            domains: self.domains.count(self.size),
             kind: self.sort(settings),
             linked: share(self.n_linked, self.size),
         }
@@ -154,7 +154,7 @@ impl Cluster {
             0 | 1 => 1.0,
             size => self.similarities / f64::from(size - 1),
         };
-        let domains = self.domains.count();
+        let domains = self.domains.count(self.size);
         ClusterEvent {
             schema: SCHEMA,
             id: name(self.id),

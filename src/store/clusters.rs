@@ -450,7 +450,7 @@ impl Clusters {
         if !cluster.is_live || cluster.size < self.settings.size_min {
             return;
         }
-        let (size, domains, kind) = (cluster.size, cluster.domains.count(), cluster.sort(&self.settings));
+        let (size, domains, kind) = (cluster.size, cluster.domains.count(cluster.size), cluster.sort(&self.settings));
         let grown = |now: u32, then: u32| f64::from(now) >= f64::from(then) * GROWTH && now > then;
         let is_news = cluster.announced.is_none_or(|(old_size, old_domains, old_kind)| {
             grown(size, old_size) || grown(domains, old_domains) || kind != old_kind
