@@ -133,7 +133,7 @@ impl Settler {
         let mut settler = Self::new(settings, plan);
         settler.all = Some(Exhaustive::new(settings.store.cross_kinds));
         settler.card_grams_max = 0;
-        settler.clusters.note_merges();
+        settler.clusters.note_all();
         settler
     }
 

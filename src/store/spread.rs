@@ -66,11 +66,6 @@ impl<const N: usize> Spread<N> {
         self.n_listed != ESTIMATED
     }
 
-    /// Whether the value with this hash was added, or nothing when that is no longer known.
-    pub(super) fn contains(&self, hash: u64) -> Option<bool> {
-        self.is_exact().then(|| self.place(value(hash)).is_ok())
-    }
-
     /// Adds all values of `other`.
     pub(super) fn merge(&mut self, other: &Self) {
         if other.is_exact() {
