@@ -536,6 +536,26 @@ fn a_store_keeps_its_permissions() {
     assert_eq!(mode(), 0o640);
 }
 
+/// A limit on the size of files stands for a full disk.
+#[cfg(unix)]
+#[test]
+fn what_was_half_written_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    three_pages(folder.path());
+    let limited = "trap '' XFSZ; ulimit -f 8; exec \"$0\" scan pages.jsonl --store seen.store --quiet";
+    let output = std::process::Command::new("sh")
+        .current_dir(folder.path())
+        .args(["-c", limited])
+        .arg(assert_cmd::cargo::cargo_bin("seamripper"))
+        .env(MEMORY.0, MEMORY.1)
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && stderr.contains("seen.store cannot be written"), "{stderr}");
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["pages.jsonl"], "{stderr}");
+}
+
 /// Whatever else is wrong with an envelope: its sender waits for a verdict under its id.
 #[test]
 fn a_refused_envelope_keeps_its_id() {
