@@ -16,7 +16,7 @@ export const SORTS = {
 /** What a cluster is, and why it is called so. */
 export const CLUSTER_KINDS = {
   template: ["template", "Its pages were made by one generator. That alone is no offence: shops and manuals are templates too."],
-  link_farm: ["link farm", "Its pages were made by one generator and link to each other across domains."],
+  link_farm: ["link farm", "Its pages were made by one generator, and most of its domains are linked to from others of it."],
   mirror: ["mirror", "Most of its pages are copies of one site on several hosts."],
   copy_paste: ["copy and paste", "The same text in one frame, under addresses that have nothing to do with each other."],
 };

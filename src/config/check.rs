@@ -394,7 +394,11 @@ fn store_problems(settings: &Settings, problems: &mut Vec<String>) {
         refuse(value == 0, format!("{key} (0) must be at least 1"));
     }
     refuse(store.share_max == 0.0, "store.share_max (0) must be above 0: nobody could store anything".into());
-    refuse(template.size_min < 2, format!("template.size_min ({}) must be at least 2", template.size_min));
+    for (key, value) in
+        [("template.size_min", template.size_min), ("template.farm_domains_min", template.farm_domains_min)]
+    {
+        refuse(value < 2, format!("{key} ({value}) must be at least 2"));
+    }
     for (bands_key, bands, rows_key, rows) in [
         ("mirror.bands", mirror.bands, "mirror.rows", mirror.rows),
         ("mirror.page_bands", mirror.page_bands, "mirror.page_rows", mirror.page_rows),

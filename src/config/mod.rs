@@ -305,6 +305,7 @@ pub struct TemplateSettings {
     pub leaders_max: usize,
     pub merge_min: f64,
     pub size_min: u32,
+    pub farm_domains_min: u32,
     pub linked_min: f64,
     pub copies_min: f64,
 }

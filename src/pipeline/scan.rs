@@ -5,7 +5,7 @@ use super::sign::in_order;
 use super::{Steps, lexicon};
 use crate::config::{Problems, Settings};
 use crate::corpus::{self, Entry, Tally, Trouble};
-use crate::document::{Format, Kind, Record, identity};
+use crate::document::{Format, Kind, Record, envelope, identity};
 use crate::signature::Signer;
 use crate::signature::imatch::Lexicons;
 use crate::signature::keyed::Keys;
@@ -93,11 +93,15 @@ impl Arriver {
             Err(rejection) => {
                 let report = format!("{place}: {rejection}");
                 let carrier = &record.carrier;
-                let id = carrier.id.clone().or_else(|| carrier.url.clone()).unwrap_or_else(|| place.clone());
-                let kind = match record.format {
-                    Format::Page | Format::PageEnvelope => Kind::Page,
-                    Format::Mail | Format::MailEnvelope => Kind::Email,
+                let (kind, is_envelope) = match record.format {
+                    Format::Page => (Kind::Page, false),
+                    Format::PageEnvelope => (Kind::Page, true),
+                    Format::Mail => (Kind::Email, false),
+                    Format::MailEnvelope => (Kind::Email, true),
                 };
+                let own = is_envelope.then(|| envelope::name(&record.body, kind)).flatten();
+                let id = own.or_else(|| carrier.id.clone()).or_else(|| carrier.url.clone());
+                let id = id.unwrap_or_else(|| place.clone());
                 let id = identity::bounded(kind, &id, self.id_key);
                 let verdict = rejected(id, Some(kind), carrier.url.clone(), source(&place), rejection.reason());
                 Signed::Rejected(Box::new(verdict), report)

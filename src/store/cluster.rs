@@ -2,9 +2,11 @@
 //!
 //! # Invariants
 //! - The kind follows from links and copies between domains. (`kinds_follow_links_and_copies`)
+//! - Whether it is a link farm depends neither on its size nor on the order of its pages. (`a_farm_is_one_in_any_order`)
 
 use super::look::Resemblance;
 use super::spread::Spread;
+use super::ties::Ties;
 use crate::config::TemplateSettings;
 use crate::document::Kind;
 use crate::verdict::event::{ClusterEvent, SCHEMA, TemplateKind};
@@ -23,7 +25,7 @@ pub(super) struct Cluster {
     /// Of the members after the first.
     pub(super) similarities: f64,
     pub(super) domains: Spread<128>,
-    pub(super) n_linked: u32,
+    pub(super) ties: Ties,
     pub(super) n_copies: u32,
     pub(super) n_mirrors: u32,
     pub(super) announced: Option<(u32, u32, TemplateKind)>,
@@ -57,20 +59,20 @@ pub struct ClusterState {
     pub domains: u32,
     /// What sort of template.
     pub kind: TemplateKind,
-    /// The share of members that link to another's domain.
+    /// The share of their domains that members of others link to.
     pub linked: f64,
 }
 
 impl Default for Cluster {
     /// One that is no more.
     fn default() -> Self {
-        Self { is_live: false, leaders: Vec::new(), size: 0, ..Self::new(0, 0, Kind::Page, 0, 0) }
+        Self { is_live: false, leaders: Vec::new(), size: 0, ..Self::new(0, 0, Kind::Page, 0, 0, Ties::default()) }
     }
 }
 
 impl Cluster {
-    /// A cluster of one page, which leads it from the slot `leader`.
-    pub(super) fn new(id: u64, born: u64, kind: Kind, leader: u32, domain: u64) -> Self {
+    /// A cluster of one page of `domain`, which leads it from the slot `leader` and links as `ties` say.
+    pub(super) fn new(id: u64, born: u64, kind: Kind, leader: u32, domain: u64, ties: Ties) -> Self {
         let mut domains = Spread::default();
         if domain != 0 {
             domains.add(domain);
@@ -85,22 +87,18 @@ impl Cluster {
             size: 1,
             similarities: 0.0,
             domains,
-            n_linked: 0,
+            ties,
             n_copies: 0,
             n_mirrors: 0,
             announced: None,
         }
     }
 
-    /// Counts a member that resembles the leader which it joined.
-    pub(super) fn join(&mut self, member: Member<'_>, resemblance: Resemblance) {
-        let is_linked = member
-            .link_domains
-            .iter()
-            .any(|&domain| domain != member.domain && self.domains.contains(domain) == Some(true));
+    /// Counts a member that resembles the leader which it joined; `n_ties_max` domains are kept of all that are linked to.
+    pub(super) fn join(&mut self, member: Member<'_>, resemblance: Resemblance, n_ties_max: usize) {
+        self.ties.add(member.domain, member.link_domains, n_ties_max);
         self.size = self.size.saturating_add(1);
         self.similarities += resemblance.frame.max(resemblance.style);
-        self.n_linked += u32::from(is_linked);
         self.n_copies += u32::from(member.is_copy);
         self.n_mirrors += u32::from(member.is_mirror);
         if member.domain != 0 {
@@ -114,27 +112,37 @@ impl Cluster {
     }
 
     /// Takes in another, which is younger: then no more leaders are added.
-    pub(super) fn absorb(&mut self, other: &Self) {
+    pub(super) fn absorb(&mut self, other: &Self, n_ties_max: usize) {
         self.size = self.size.saturating_add(other.size);
         self.similarities += other.similarities;
         self.domains.merge(&other.domains);
-        self.n_linked += other.n_linked;
+        self.ties.merge(&other.ties, n_ties_max);
         self.n_copies += other.n_copies;
         self.n_mirrors += other.n_mirrors;
         self.is_merged = true;
     }
 
-    /// The first member has no one to be a copy of or to link to: it is left out of the shares.
+    /// Registered domains of its members: no more than members, exact while they are few.
+    pub(super) fn n_domains(&self) -> u32 {
+        self.ties.n_members().unwrap_or_else(|| self.domains.count(self.size))
+    }
+
+    /// The first member has no one to be a copy of: it is left out of that share.
     pub(super) fn sort(&self, settings: &TemplateSettings) -> TemplateKind {
-        let n = self.size.saturating_sub(1);
-        let several_domains = self.domains.count() >= 2;
+        let (n, n_domains) = (self.size.saturating_sub(1), self.n_domains());
         match () {
-            () if several_domains && share(self.n_copies, n) >= settings.copies_min => {
+            () if n_domains >= 2 && share(self.n_copies, n) >= settings.copies_min => {
                 if 2 * self.n_mirrors >= self.n_copies { TemplateKind::Mirror } else { TemplateKind::CopyPaste }
             }
-            () if several_domains && share(self.n_linked, n) >= settings.linked_min => TemplateKind::LinkFarm,
+            () if n_domains >= settings.farm_domains_min && self.linked() >= settings.linked_min => {
+                TemplateKind::LinkFarm
+            }
             () => TemplateKind::Template,
         }
+    }
+
+    fn linked(&self) -> f64 {
+        self.ties.share().unwrap_or(0.0)
     }
 
     /// As it is now.
@@ -142,9 +150,9 @@ impl Cluster {
         ClusterState {
             id: self.id,
             size: self.size,
-            domains: self.domains.count(),
+            domains: self.n_domains(),
             kind: self.sort(settings),
-            linked: share(self.n_linked, self.size),
+            linked: self.linked(),
         }
     }
 
@@ -154,7 +162,7 @@ impl Cluster {
             0 | 1 => 1.0,
             size => self.similarities / f64::from(size - 1),
         };
-        let domains = self.domains.count();
+        let domains = self.n_domains();
         ClusterEvent {
             schema: SCHEMA,
             id: name(self.id),
@@ -164,7 +172,7 @@ impl Cluster {
             similarity,
             rank: similarity * f64::from(domains),
             kind: self.sort(settings),
-            linked: share(self.n_linked, self.size),
+            linked: self.linked(),
             copies: share(self.n_copies, self.size),
             leaders,
             merged_into: None,

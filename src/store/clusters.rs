@@ -18,6 +18,7 @@ use super::cluster::{Cluster, ClusterState, Member, Merge, id, name};
 use super::look::{Look, Resemblance};
 use super::reference::{Ref, next};
 use super::rows::Rows;
+use super::ties::{TIES_MAX, Ties};
 use crate::config::TemplateSettings;
 use crate::verdict::event::ClusterEvent;
 use std::collections::{HashMap, VecDeque};
@@ -70,6 +71,8 @@ pub(super) struct Clusters {
     merged: Vec<Merge>,
     /// Which id became which by a merge: only where every page is followed to the end.
     merges: Option<HashMap<u64, u64>>,
+    /// Domains that are kept of what a cluster's pages link to.
+    n_ties_max: usize,
 }
 
 impl Clusters {
@@ -86,12 +89,13 @@ impl Clusters {
             events: Vec::new(),
             merged: Vec::new(),
             merges: None,
+            n_ties_max: TIES_MAX,
         }
     }
 
-    /// From now on it is noted which clusters became one.
-    pub(super) fn note_merges(&mut self) {
-        self.merges = Some(HashMap::new());
+    /// From now on nothing is sampled, and it is noted which clusters became one.
+    pub(super) fn note_all(&mut self) {
+        (self.merges, self.n_ties_max) = (Some(HashMap::new()), usize::MAX);
     }
 
     /// Which clusters became one in this batch, in order.
@@ -154,7 +158,7 @@ impl Clusters {
         }
         self.touch(best.slot, member);
         if !member.is_known {
-            self.clusters[cluster as usize].join(member, resemblance);
+            self.clusters[cluster as usize].join(member, resemblance, self.n_ties_max);
         }
         let found = &self.clusters[cluster as usize];
         let leads = resemblance.score < self.settings.leader_below
@@ -166,7 +170,9 @@ impl Clusters {
             if self.clusters[cluster as usize].is_live {
                 self.clusters[cluster as usize].leaders.push(of.slot);
             } else {
-                self.leaders[of.slot as usize].cluster = NONE;
+                let leader = &mut self.leaders[of.slot as usize];
+                leader.cluster = NONE;
+                leader.ties.add(member.domain, member.link_domains, self.n_ties_max);
             }
             of
         });
@@ -193,13 +199,13 @@ impl Clusters {
                 let other = self.led_by(of.slot, member);
                 // The older takes in the younger, and no two began with one page.
                 let (mut older, younger) = if cluster.born <= other.born { (cluster, other) } else { (other, cluster) };
-                older.absorb(&younger);
+                older.absorb(&younger, self.n_ties_max);
                 cluster = older;
                 younger_ids.extend(younger.is_spoken_of().then_some(younger.id));
             }
         }
         if !member.is_known {
-            cluster.join(member, resemblance);
+            cluster.join(member, resemblance, self.n_ties_max);
         }
         (Styled { cluster: Some(cluster.state(&self.settings)), resemblance }, younger_ids)
     }
@@ -276,7 +282,10 @@ impl Clusters {
     fn led_by(&self, slot: u32, member: Member<'_>) -> Cluster {
         let leader = &self.leaders[slot as usize];
         match leader.cluster {
-            NONE => Cluster::new(id(leader.id_key, leader.born), leader.born, member.kind, slot, leader.domain),
+            NONE => {
+                let (id, ties) = (id(leader.id_key, leader.born), leader.ties.clone());
+                Cluster::new(id, leader.born, member.kind, slot, leader.domain, ties)
+            }
             number => self.clusters[number as usize].clone(),
         }
     }
@@ -298,7 +307,8 @@ impl Clusters {
                 (self.clusters.len() - 1) as u32
             }
         };
-        self.leaders[slot as usize].cluster = number;
+        let leader = &mut self.leaders[slot as usize];
+        (leader.cluster, leader.ties) = (number, Ties::default());
         number
     }
 
@@ -308,7 +318,7 @@ impl Clusters {
         let (older, younger) = if key(a) <= key(b) { (a, b) } else { (b, a) };
         let gone = self.clusters[younger as usize].clone();
         let stays = &mut self.clusters[older as usize];
-        stays.absorb(&gone);
+        stays.absorb(&gone, self.n_ties_max);
         let mut leaders = [&stays.leaders[..], &gone.leaders].concat();
         leaders.sort_by_key(|&slot| (self.leaders[slot as usize].born, slot));
         let dropped = leaders.split_off(leaders.len().min(LEADERS_MAX));
@@ -330,8 +340,9 @@ impl Clusters {
             self.leaders[slot as usize].cluster = NONE;
             self.free_leader(slot);
         }
-        self.clusters[younger as usize].is_live = false;
-        self.clusters[younger as usize].leaders.clear();
+        let gone = &mut self.clusters[younger as usize];
+        (gone.is_live, gone.ties) = (false, Ties::default());
+        gone.leaders.clear();
         self.free_clusters.push(younger);
         // The merge itself is told, at the older one.
         if let Some(announced) = &mut self.clusters[older as usize].announced {
@@ -353,6 +364,10 @@ impl Clusters {
         });
         let generation = next(self.leaders[slot as usize].generation);
         let id = &member.id[..member.id.floor_char_boundary(ID_BYTES_MAX)];
+        let mut ties = Ties::default();
+        if cluster == NONE {
+            ties.add(member.domain, member.link_domains, self.n_ties_max);
+        }
         self.leaders[slot as usize] = Leader {
             generation,
             is_live: true,
@@ -362,6 +377,7 @@ impl Clusters {
             look: Some(look.clone()),
             cluster,
             domain: member.domain,
+            ties,
             ..Leader::empty()
         };
         self.touch(slot, member);
@@ -450,7 +466,7 @@ impl Clusters {
         if !cluster.is_live || cluster.size < self.settings.size_min {
             return;
         }
-        let (size, domains, kind) = (cluster.size, cluster.domains.count(), cluster.sort(&self.settings));
+        let (size, domains, kind) = (cluster.size, cluster.n_domains(), cluster.sort(&self.settings));
         let grown = |now: u32, then: u32| f64::from(now) >= f64::from(then) * GROWTH && now > then;
         let is_news = cluster.announced.is_none_or(|(old_size, old_domains, old_kind)| {
             grown(size, old_size) || grown(domains, old_domains) || kind != old_kind
@@ -562,8 +578,30 @@ mod tests {
         assert_eq!(kind(|_| {}), TemplateKind::LinkFarm);
         assert_eq!(kind(|page| page.link_domains = &[]), TemplateKind::Template);
         assert_eq!(kind(|page| page.domain = 1), TemplateKind::Template, "one domain may link to itself");
+        assert_eq!(kind(|page| page.domain = page.domain.min(4)), TemplateKind::Template, "four sister sites");
         assert_eq!(kind(|page| page.is_copy = true), TemplateKind::CopyPaste);
         assert_eq!(kind(|page| (page.is_copy, page.is_mirror) = (true, true)), TemplateKind::Mirror);
+    }
+
+    /// Each of `n` sites links to the next five: a crawler meets them before or after what they link to.
+    #[test]
+    fn a_farm_is_one_in_any_order() {
+        for n in [5, 30, 600] {
+            let links = |domain: u64| -> Vec<u64> { (1..=5).map(|step| (domain + step - 1) % n + 1).collect() };
+            let orders: [Vec<u64>; 3] =
+                [(1..=n).collect(), (1..=n).rev().collect(), (1..=n).map(|k| k * 7919 % n + 1).collect()];
+            let ends = orders.map(|order| {
+                let mut clusters = clusters(9);
+                let settle = |(position, domain): (u64, u64)| {
+                    settle(&mut clusters, &frame(0), member(position, domain, &links(domain))).cluster
+                };
+                (1..).zip(order).map(settle).last().flatten().unwrap()
+            });
+            for end in &ends {
+                assert_eq!((end.kind, end.linked), (TemplateKind::LinkFarm, 1.0), "of {n}");
+                assert!(end.domains <= end.size, "{} domains of {n} pages", end.domains);
+            }
+        }
     }
 
     #[test]

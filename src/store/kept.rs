@@ -56,8 +56,7 @@ impl Store {
     pub fn group(&self, of: Ref) -> Option<Group> {
         let prototypes = self.settler.prototypes();
         let head = prototypes.head_of(of)?;
-        let fixed = prototypes.get(head)?;
-        let (size, domains) = (fixed.size, fixed.domains.count());
+        let (size, domains) = prototypes.get(head)?.group();
         Some(Group { head, further: prototypes.further(head), size, domains })
     }
 }

@@ -49,6 +49,7 @@ mod settle;
 mod settled;
 pub mod snapshot;
 mod spread;
+mod ties;
 mod vocabulary;
 mod watch;
 mod weigh;

@@ -135,7 +135,7 @@ impl Settler {
         let mut settler = Self::new(settings, plan);
         settler.all = Some(Exhaustive::new(settings.store.cross_kinds));
         settler.clerk = Clerk::exhaustive(settings);
-        settler.clusters.note_merges();
+        settler.clusters.note_all();
         settler
     }
 
@@ -203,7 +203,7 @@ impl Settler {
             settled.styled = self.settle_look(look, keys, member);
         }
         if let Some(head) = settled.head.and_then(|head| self.prototypes.get(head)) {
-            settled.group = (head.size, head.domains.count());
+            settled.group = head.group();
         }
         let sighting = Sighting { content, of: sighted };
         match &mut self.all {
@@ -278,7 +278,7 @@ impl Settler {
         let of = sighting.of.filter(|of| self.prototypes.lives(*of));
         let own = of.filter(|of| self.prototypes.card(*of).is_some_and(|card| card.id == id && card.kind == kind));
         let head = of.and_then(|of| self.prototypes.head_of(of));
-        let group = head.and_then(|head| self.prototypes.get(head)).map(|head| (head.size, head.domains.count()));
+        let group = head.and_then(|head| self.prototypes.get(head)).map(|head| head.group());
         Some(Known { kind, own, head, group: group.unwrap_or_default() })
     }
 

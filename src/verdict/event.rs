@@ -286,7 +286,7 @@ pub enum TemplateKind {
     /// One generator.
     #[default]
     Template,
-    /// A template whose pages link to each other across domains.
+    /// A template of several domains, most of which pages of the others link to.
     LinkFarm,
     /// Copies of one site on several hosts.
     Mirror,
@@ -390,7 +390,7 @@ pub struct Features {
     pub cluster_size: f64,
     /// Registered domains of the cluster.
     pub cluster_domains: f64,
-    /// The share of its members that link to the domain of another.
+    /// The share of its domains that members of others link to.
     pub cluster_linked: f64,
     /// Whether it was seen before (1: unchanged, 2: changed).
     pub recrawl: f64,
@@ -417,7 +417,7 @@ pub struct ClusterEvent {
     pub rank: f64,
     /// What sort of template.
     pub kind: TemplateKind,
-    /// The share of members that link to the domain of another member.
+    /// The share of its domains that members of others link to.
     pub linked: f64,
     /// The share of members that are copies of an earlier document.
     pub copies: f64,

@@ -536,6 +536,45 @@ fn a_store_keeps_its_permissions() {
     assert_eq!(mode(), 0o640);
 }
 
+/// A limit on the size of files stands for a full disk.
+#[cfg(unix)]
+#[test]
+fn what_was_half_written_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    three_pages(folder.path());
+    let limited = "trap '' XFSZ; ulimit -f 8; exec \"$0\" scan pages.jsonl --store seen.store --quiet";
+    let output = std::process::Command::new("sh")
+        .current_dir(folder.path())
+        .args(["-c", limited])
+        .arg(assert_cmd::cargo::cargo_bin("seamripper"))
+        .env(MEMORY.0, MEMORY.1)
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && stderr.contains("seen.store cannot be written"), "{stderr}");
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["pages.jsonl"], "{stderr}");
+}
+
+/// Whatever else is wrong with an envelope: its sender waits for a verdict under its id.
+#[test]
+fn a_refused_envelope_keeps_its_id() {
+    let folder = tempfile::tempdir().unwrap();
+    let wrong = [
+        r#"{"id":"picture","content_type":"image/png","body":"AAAA"}"#,
+        r#"{"id":"address","ip":"999.1.1.1","text":"some words"}"#,
+        r#"{"id":"packed","body":"%%%"}"#,
+        r#"{"id":"date","fetched_at":"yesterday","text":"some words"}"#,
+        r#"{"url":"https://both.example/","text":"a","html":"b"}"#,
+        r#"{"id":5,"text":"some words"}"#,
+    ];
+    std::fs::write(folder.path().join("wrong.jsonl"), wrong.join("\n")).unwrap();
+    let verdicts = lines(&mut seamripper(folder.path(), &["scan", "wrong.jsonl", "--quiet"]), 1);
+    let ids: Vec<&str> = verdicts.iter().map(|verdict| verdict["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["picture", "address", "packed", "date", "https://both.example/", "wrong.jsonl#6"]);
+    assert!(verdicts.iter().all(|verdict| verdict["outcome"] == "rejected"));
+}
+
 /// `| head -1` is no failure, and what was seen until then is kept.
 #[test]
 fn a_closed_pipe_ends_the_scan_and_keeps_the_store() {

@@ -170,7 +170,7 @@ fn near_lines(near: &NoMirror) -> String {
 fn cluster_lines(cluster: &ClusterEvent) -> String {
     let ClusterEvent { size, domains, similarity, rank, linked, copies, leaders, .. } = cluster;
     let mut lines = format!(
-        "  {} at the end; mean similarity {similarity:.3}, rank {rank:.2}; {} link to another's domain, {} are copies\n",
+        "  {} at the end; mean similarity {similarity:.3}, rank {rank:.2}; others link to {} of its domains, {} are copies\n",
         group(*size, *domains),
         percent(*linked),
         percent(*copies)

@@ -3,6 +3,7 @@
 //! # Invariants
 //! - Two runs never share a store. (`two_scans_do_not_share_a_store`)
 //! - A file that is no store is refused before it is read, and stays as it is. (`a_store_that_is_none_is_refused`)
+//! - A store that could not be written leaves nothing beside the old one. (`what_was_half_written_goes`)
 //! - Whoever could not read the store before cannot read it afterwards. (`a_store_keeps_its_permissions`)
 
 use crate::pipeline::filter::Filter;
@@ -65,7 +66,12 @@ impl Kept {
             file.sync_all()?;
             std::fs::rename(&new, &self.path)
         };
-        write().with_context(|| format!("store {} cannot be written", self.path.display()))
+        let written = write();
+        if written.is_err() {
+            // On a full disk it holds the room that others wait for. If it cannot go, the next run writes over it.
+            let _stays = std::fs::remove_file(&new);
+        }
+        written.with_context(|| format!("store {} cannot be written", self.path.display()))
     }
 }
 

@@ -106,7 +106,7 @@ const HEAD: &str = "<div class=\"wide\"><table class=\"sortable clusters\"><thea
 /// Writes the table.
 pub(super) fn write(page: &mut Page, clusters: &mut Clusters) {
     let about = "Documents made by the same generator. The first have the highest mean similarity times domains: \
-                 alike, and on many domains. Linked: members that link to another member's domain. \
+                 alike, and on many domains. Linked: domains that members of other domains link to. \
                  Copies: members that are copies of an earlier document.";
     section(page, "clusters", "Clusters", clusters.n_all(), about);
     let keys: Vec<Key> = clusters.ranking.best().iter().map(|kept| kept.key).collect();

@@ -12,7 +12,7 @@
 
 mod json;
 
-use super::{Carrier, Rejection};
+use super::{Carrier, Kind, Rejection};
 use crate::config::Limits;
 use base64::Engine;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -78,6 +78,13 @@ pub fn open_mail(json: &[u8], beside: &Carrier, limits: &Limits) -> Result<Opene
     }
     let raw = raw.ok_or_else(|| Rejection::Envelope("needs `raw`, the mail in base64".into()))?;
     Ok(Opened { body: unpacked("raw", &raw, limits)?, carrier })
+}
+
+/// What an envelope is known by that was refused for something else: its id, or a page's URL.
+pub fn name(json: &[u8], kind: Kind) -> Option<String> {
+    let [id, url] = opened(json, Fields { strings: ["id", "url"], is_mail: false }).ok()?.0;
+    let url = url.filter(|url| kind == Kind::Page && !url.is_empty());
+    id.or(url).and_then(|name| named(name).ok())
 }
 
 const PAGE_FIELDS: Fields<8> =

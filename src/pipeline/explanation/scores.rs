@@ -110,7 +110,7 @@ pub fn of(verdict: &Verdict, measure: Option<Measure>, settings: &Settings) -> V
         least("template", "documents of the cluster", cluster_size, template.size_min.into(), "template.size_min"),
         least(
             "template",
-            "documents that link to others",
+            "domains that others link to",
             features.cluster_linked,
             template.linked_min,
             "template.linked_min",

@@ -10,7 +10,7 @@ use super::marks::Digest;
 use super::signed;
 use crate::bus::{Header, Outgoing, Partition, Record};
 use crate::config::{InputForm, Settings};
-use crate::document::{self, Carrier, Format, Kind, Rejection, excerpt, identity};
+use crate::document::{self, Carrier, Format, Kind, Rejection, envelope, excerpt, identity};
 use crate::pipeline::line::Job;
 use crate::pipeline::scan::Arriver;
 use crate::signature::imatch::Lexicons;
@@ -244,6 +244,10 @@ impl Inlet {
         };
         let format = format(kind, form, &body);
         let id = named(&carrier, record);
+        let own_name = |body: &[u8]| match format {
+            Format::PageEnvelope | Format::MailEnvelope => envelope::name(body, kind),
+            Format::Page | Format::Mail => None,
+        };
         let document = document::Record { format, body, carrier };
         if document.body.len() > self.ways.record_bytes_max {
             let rejection = Rejection::TooLarge { len: document.body.len(), limit: self.ways.record_bytes_max };
@@ -259,6 +263,7 @@ impl Inlet {
                 Fate::Document(Box::new(arrival))
             }
             Ok(Err(rejection)) => {
+                let id = own_name(&document.body).or(id);
                 record.value = Some(document.body);
                 self.set_aside(record, kind, id, rejection.reason(), &rejection.to_string())
             }

@@ -2,6 +2,7 @@
 
 use super::super::cluster::Cluster;
 use super::super::look::Look;
+use super::super::ties::{TIES_BYTES, Ties};
 use super::NONE;
 use serde::{Deserialize, Serialize};
 
@@ -17,8 +18,9 @@ pub(in crate::store) struct Leader {
     pub(super) id: Box<str>,
     pub(super) look: Option<Look>,
     pub(super) cluster: u32,
-    /// Domain and what it links to: members already when the second page comes.
+    /// Of which domain it is, and as long as it is alone what it links to: a cluster begins with both.
     pub(super) domain: u64,
+    pub(super) ties: Ties,
 }
 
 impl Default for Leader {
@@ -40,10 +42,11 @@ impl Leader {
             look: None,
             cluster: NONE,
             domain: 0,
+            ties: Ties::default(),
         }
     }
 }
 
-/// Bytes of a leader with its look, its id, its entries in the order and its part of a cluster, for the plan.
+/// Bytes of a leader with its look, its id, its entries in the order, its part of a cluster and the ties of either, for the plan.
 pub(in crate::store) const LEADER_BYTES: usize =
-    std::mem::size_of::<Leader>() + Look::HEAP_BYTES + 64 + 4 * 16 + std::mem::size_of::<Cluster>() / 2;
+    size_of::<Leader>() + Look::HEAP_BYTES + 64 + 4 * 16 + size_of::<Cluster>() / 2 + TIES_BYTES;

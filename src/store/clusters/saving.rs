@@ -50,6 +50,8 @@ impl Clusters {
             && self.clusters.are_complete()
             && self.leaders.iter().all(|leader| leader.cluster == NONE || leader.cluster < n_clusters)
             && self.leaders.iter().all(|leader| leader.look.as_ref().is_none_or(Look::is_sound))
+            && self.leaders.iter().all(|leader| leader.ties.is_sound())
+            && self.clusters.iter().all(|cluster| cluster.ties.is_sound())
             && self.clusters.iter().flat_map(|cluster| &cluster.leaders).all(|&slot| slot < n_leaders);
         if is_sound { Ok(()) } else { Err(Damaged::of("the clusters contradict themselves")) }
     }

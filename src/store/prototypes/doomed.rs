@@ -66,10 +66,11 @@ impl Prototypes {
     /// The size and the domains of the group of `head` when the document has joined it.
     pub(in crate::store) fn joined_by(&self, head: Ref, domain: u64, is_new: bool) -> (u32, u32) {
         let Some(prototype) = self.get(head) else { return (0, 0) };
-        match is_new {
-            true => (prototype.with_member(domain).0, prototype.with_member(domain).1.count()),
-            false => (prototype.size, prototype.domains.count()),
+        if !is_new {
+            return prototype.group();
         }
+        let (size, domains) = prototype.with_member(domain);
+        (size, domains.count(size))
     }
 
     /// The prototypes of the group of `head` when the earlier version of the document has left it.

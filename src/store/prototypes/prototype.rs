@@ -90,6 +90,11 @@ impl Prototype {
         }
     }
 
+    /// Documents and registered domains of its group: no more domains than documents, exact up to ten.
+    pub(in crate::store) fn group(&self) -> (u32, u32) {
+        (self.size, self.domains.count(self.size))
+    }
+
     /// The size and the domains of its group with one more member.
     pub(super) fn with_member(&self, domain: u64) -> (u32, Spread<32>) {
         let mut domains = self.domains;
