@@ -411,6 +411,7 @@ fn store_problems(settings: &Settings, problems: &mut Vec<String>) {
         ("mirror.prototype_below", mirror.prototype_below),
         ("mirror.head_min", mirror.head_min),
         ("quilt.fraction_min", quilt.fraction_min),
+        ("quilt.source_own_min", quilt.source_own_min),
         ("quilt.linked_min", quilt.linked_min),
         ("template.frame_min", template.frame_min),
         ("template.leader_below", template.leader_below),
