@@ -35,9 +35,49 @@ const EXCERPT_CEILING: usize = 4096;
 /// Postfix waits five minutes for what a milter says of a whole mail (`milter_content_timeout`).
 const PATIENCE_CEILING_MS: u64 = 240_000;
 
+/// Runs of more words, or windows of more grams, are longer than the passages that they are to find.
+const RUN_CEILING: usize = 1000;
+/// What no setting needs more of, by how its name ends, the first that fits: a petabyte, a century, a billion of anything else. Sums of
+/// such numbers cannot overflow.
+const EXCESSES: [(&str, u64); 6] = [
+    ("_bytes", 1 << 50),
+    ("_bytes_max", 1 << 50),
+    ("_ms", 100 * 366 * 86_400_000),
+    ("_s", 100 * 366 * 86_400),
+    ("hours", 100 * 366 * 24),
+    ("", 1_000_000_000),
+];
+
+/// All that is wrong with `settings`.
 pub(super) fn problems(settings: &Settings) -> Vec<String> {
+    let mut problems = rules(settings);
+    excesses("", &serde_json::to_value(settings).expect("settings are plain data with names"), &mut problems);
+    problems
+}
+
+/// Numbers that can only be mistyped, of every setting that has a number.
+fn excesses(key: &str, value: &serde_json::Value, problems: &mut Vec<String>) {
+    if let serde_json::Value::Object(settings) = value {
+        for (name, value) in settings {
+            let key = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+            excesses(&key, value, problems);
+        }
+    }
+    let ceiling = EXCESSES.iter().find(|(end, _)| key.ends_with(end)).map_or(u64::MAX, |(_, ceiling)| *ceiling);
+    // What has a lower ceiling of its own was told already.
+    let is_told = || problems.iter().any(|problem| problem.starts_with(&format!("{key} (")));
+    if let Some(value) = value.as_u64().filter(|value| *value > ceiling)
+        && key != "store.memory"
+        && !is_told()
+    {
+        problems.push(format!("{key} ({value}) must be at most {ceiling}"));
+    }
+}
+
+/// What the rules of single keys and of several say.
+pub(super) fn rules(settings: &Settings) -> Vec<String> {
     let mut problems = Vec::new();
-    let Settings { secret, limits, text, content, imatch, .. } = settings;
+    let Settings { secret, limits, text, content, imatch, minhash, grams, .. } = settings;
     let mut refuse = |wrong: bool, problem: String| {
         if wrong {
             problems.push(problem);
@@ -64,6 +104,14 @@ pub(super) fn problems(settings: &Settings) -> Vec<String> {
         [("limits.body_bytes_max", limits.body_bytes_max), ("limits.text_bytes_max", limits.text_bytes_max)]
     {
         refuse(value > BYTES_CEILING, format!("{key} ({value}) must be at most {BYTES_CEILING}"));
+    }
+    for (key, value) in [
+        ("minhash.page_shingle_words", minhash.page_shingle_words),
+        ("minhash.mail_shingle_words", minhash.mail_shingle_words),
+        ("minhash.shingle_characters", minhash.shingle_characters),
+        ("grams.window", grams.window),
+    ] {
+        refuse(value.get() > RUN_CEILING, format!("{key} ({value}) must be at most {RUN_CEILING}"));
     }
     refuse(
         limits.nesting_max > usize::from(u16::MAX),
@@ -363,6 +411,7 @@ fn store_problems(settings: &Settings, problems: &mut Vec<String>) {
         ("mirror.prototype_below", mirror.prototype_below),
         ("mirror.head_min", mirror.head_min),
         ("quilt.fraction_min", quilt.fraction_min),
+        ("quilt.source_own_min", quilt.source_own_min),
         ("quilt.linked_min", quilt.linked_min),
         ("template.frame_min", template.frame_min),
         ("template.leader_below", template.leader_below),

@@ -52,15 +52,18 @@ fn former(path: &Path) -> Result<Settings, Problems> {
 
 /// The defaults with `changes`, if nothing is wrong with them and there were no `problems` before.
 fn checked(changes: &[Change], mut problems: Vec<String>) -> Result<Settings, Problems> {
+    let known = leaves(&defaults());
     // A change that fails alone is refused by name; the others are then judged together.
     let accepted: Vec<&Change> = changes
         .iter()
-        .filter(|change| match with(&[change]) {
-            Ok(_) => true,
-            Err(error) => {
-                problems.push(format!("{} = {} ({}): {error}", change.key, shown(change), change.by));
-                false
+        .filter(|change| {
+            let default = known.iter().find(|(key, _)| *key == change.key).map(|(_, value)| value);
+            let mistake = default.and_then(|default| mistyped(&change.value, default).map(str::to_owned));
+            let refusal = mistake.or_else(|| with(&[change]).err().map(|error| error.to_string()));
+            if let Some(why) = &refusal {
+                problems.push(format!("{} = {} ({}): {why}", change.key, shown(change), change.by));
             }
+            refusal.is_none()
         })
         .collect();
     match with(&accepted) {
@@ -90,7 +93,8 @@ pub(super) fn changes(
             Ok(text) => match text.parse::<Table>() {
                 Err(error) => problems.push(format!("{by} is not valid TOML: {}", error.to_string().trim_end())),
                 Ok(table) => {
-                    changes.extend(leaves(&table).into_iter().map(|(key, value)| Change {
+                    let empty = empty_tables(&table).into_iter().filter(|(key, _)| !is_section(key, &known));
+                    changes.extend(leaves(&table).into_iter().chain(empty).map(|(key, value)| Change {
                         key,
                         value,
                         by: by.clone(),
@@ -121,6 +125,25 @@ pub(super) fn changes(
         exists
     });
     changes
+}
+
+/// What a value has to be to take the place of `default`, if it is something else. The `config` crate would make a number of `true`, and
+/// a whole one of 7.9.
+fn mistyped(value: &Value, default: &Value) -> Option<&'static str> {
+    let (is_one, wanted) = match (default, value) {
+        (Value::Integer(_), value) => (matches!(value, Value::Integer(0..)), "it is a whole number, 0 and more"),
+        (Value::Float(_), Value::Float(value)) => (value.is_finite(), "it is a number"),
+        (Value::Float(_), value) => (value.is_integer(), "it is a number"),
+        (Value::Boolean(_), value) => (value.is_bool(), "it is true or false"),
+        (Value::String(_), value) => (value.is_str(), "it is text in quotation marks"),
+        (Value::Array(defaults), Value::Array(values)) => {
+            let default = defaults.first().unwrap_or(&Value::Boolean(false));
+            return values.iter().find_map(|value| mistyped(value, default));
+        }
+        (Value::Array(_), _) => (false, "it is a list in brackets"),
+        _ => return None,
+    };
+    (!is_one).then_some(wanted)
 }
 
 /// A file's text. Whoever names a device or a large file meant another one.
@@ -217,6 +240,28 @@ pub(super) fn leaves(table: &Table) -> Vec<(String, Value)> {
     leaves
 }
 
+/// Every table without a key in it, by its own key.
+fn empty_tables(table: &Table) -> Vec<(String, Value)> {
+    let mut empty = Vec::new();
+    for (key, value) in table {
+        match value {
+            Value::Table(inner) if inner.is_empty() => empty.push((key.clone(), value.clone())),
+            Value::Table(inner) => {
+                let inner = empty_tables(inner).into_iter();
+                empty.extend(inner.map(|(rest, value)| (format!("{key}.{rest}"), value)));
+            }
+            _ => {}
+        }
+    }
+    empty
+}
+
+/// Whether there are keys below `key`, which need not be set.
+fn is_section(key: &str, known: &[(String, Value)]) -> bool {
+    let below = format!("{key}.");
+    [PROPERTIES, ACTIONS].contains(&&*below) || known.iter().any(|(known, _)| known.starts_with(&below))
+}
+
 pub(super) fn defaults() -> Table {
     DEFAULT.parse().expect("default.toml is well formed: a test reads it")
 }
@@ -274,6 +319,54 @@ mod tests {
             assert!(problems.iter().any(|problem| problem.contains(name)), "{name}: {problems:?}");
         }
         assert_eq!(problems.len(), named.len(), "{problems:?}");
+    }
+
+    /// The `config` crate would take each of these for something that it is not.
+    #[test]
+    fn a_value_of_another_type_is_refused() {
+        for (section, key, value) in [
+            ("limits", "body_bytes_max", "true"),
+            ("content", "sentence_chars_max", "nan"),
+            ("store", "ttl_hours", "-inf"),
+            ("quilt", "foreign", "-1"),
+            ("text", "terms_min", "7.9"),
+            ("text", "terms_min", "-1"),
+            ("grams", "window", "1000.5"),
+            ("grams", "window", "{}"),
+            ("mirror", "cosine_min", "nan"),
+            ("mirror", "cosine_min", "\"0.8\""),
+            ("bus", "folder", "7"),
+            ("bus", "folder", "1979-05-27"),
+            ("bus", "folder", "[]"),
+        ] {
+            let problems = loaded(&format!("[{section}]\n{key} = {value}\n"), &[]).unwrap_err().0;
+            assert_eq!(problems.len(), 1, "{problems:?}");
+            let [problem] = &problems[..] else { panic!("{problems:?}") };
+            assert!(problem.starts_with(&format!("{section}.{key} = {value} (")), "{problem}");
+        }
+        for value in ["x", "", "7.9", "\"7\"", "true"] {
+            let problems = loaded("", &[("SEAMRIPPER_GRAMS__WINDOW", value)]).unwrap_err().0;
+            assert!(problems.len() == 1 && problems[0].starts_with("grams.window = "), "{problems:?}");
+        }
+        let settings = loaded("[grams]\n[milter.actions]\n[mirror]\ncosine_min = 1\n", &[]).unwrap();
+        assert_eq!(settings.mirror.cosine_min, 1.0, "a whole number is a number");
+    }
+
+    #[test]
+    fn numbers_beyond_all_measure_are_refused() {
+        for (key, value) in [
+            ("grams.window", "1001"),
+            ("grams.window", "9223372036854775807"),
+            ("minhash.page_shingle_words", "1000000"),
+            ("revisions.per_document", "9223372036854775807"),
+            ("store.ttl_hours", "9223372036854775"),
+            ("bus.lease_ms", "9223372036854775807"),
+            ("bus.retention_bytes", "9223372036854775807"),
+        ] {
+            let (section, name) = key.split_once('.').unwrap();
+            let problems = loaded(&format!("[{section}]\n{name} = {value}\n"), &[]).unwrap_err().0;
+            assert!(problems.iter().any(|problem| problem.starts_with(&format!("{key} ({value}) "))), "{problems:?}");
+        }
     }
 
     #[test]

@@ -186,7 +186,7 @@ impl Probe {
         place.insert(key.to_owned(), value.clone());
         match Value::Table(table).try_into::<Settings>() {
             Err(_) => Some(Refusal::Type),
-            Ok(settings) => Some(check::problems(&settings)).filter(|found| !found.is_empty()).map(Refusal::Rules),
+            Ok(settings) => Some(check::rules(&settings)).filter(|found| !found.is_empty()).map(Refusal::Rules),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Whose words a document is made of: the smallest set of sources that covers its patches, and where they stand.
 //!
 //! The greedy cover of Najork 2012: again and again the source that covers most of what is not covered yet, as long as it
-//! covers enough by itself. A gram is a bit, so that a document's sources can be remembered and asked again when the
+//! covers enough by itself and most of what it has is not covered yet. A gram is a bit, so that a document's sources can be remembered and asked again when the
 //! state has changed. Words between two patches of one source count with them up to a gap: what was reworded is taken all the
 //! same.
 //!
@@ -47,13 +47,19 @@ impl Bits {
         self.0.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1)
     }
 
+    /// How many are in `other` too.
+    pub fn count_within(&self, other: &Self) -> u32 {
+        self.count() - self.count_without(other)
+    }
+
     /// How many are not in `other`.
     fn count_without(&self, other: &Self) -> u32 {
         let words = self.0.iter().zip(other.0.iter().chain(std::iter::repeat(&0)));
         words.map(|(mine, theirs)| (mine & !theirs).count_ones()).sum()
     }
 
-    fn add(&mut self, other: &Self) {
+    /// Adds all of `other`.
+    pub fn add(&mut self, other: &Self) {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);
         }
@@ -70,6 +76,7 @@ pub struct Cloth<'a> {
     bits_max: usize,
     bridge: u32,
     grams_min: u32,
+    own_min: f64,
     window: u32,
 }
 
@@ -99,7 +106,16 @@ impl<'a> Cloth<'a> {
         let bits = if n_grams <= bits_max { places } else { shared(&places, bits_max).into() };
         // As many words as no document has, and room to reckon with them.
         let window = u32::try_from(window.get()).unwrap_or(u32::MAX).min(u32::MAX / 4);
-        Self { bits, n_grams, n_words: n_words.max(1), bits_max, bridge, grams_min, window }
+        Self {
+            bits,
+            n_grams,
+            n_words: n_words.max(1),
+            bits_max,
+            bridge,
+            grams_min,
+            own_min: settings.source_own_min,
+            window,
+        }
     }
 
     /// The bit of the gram `number`.
@@ -143,10 +159,14 @@ impl<'a> Cloth<'a> {
         self.spread(&owners, named)
     }
 
-    /// Whether what `source` has beside what is `covered` stands for as much text as its least number of grams does. Winnowing keeps two
+    /// Whether what `source` has beside what is `covered` is most of what it has: those who took from one text overlap. And whether
+    /// it stands for as much text as its least number of grams does. Winnowing keeps two
     /// of every `window + 1` grams (Schleimer 2003), so that each stands for half as many, but no two for more than
     /// there are between them: those of one short phrase are not enough. Of kept grams that are neighbours all between them is held.
     fn is_enough(&self, source: &Bits, covered: &Bits) -> bool {
+        if f64::from(source.count_without(covered)) < self.own_min * f64::from(source.count()) {
+            return false;
+        }
         let share = self.window + 1;
         let (mut twice, mut last): (u64, Option<usize>) = (0, None);
         for bit in (0..self.bits.len()).filter(|bit| source.has(*bit) && !covered.has(*bit)) {
@@ -329,10 +349,13 @@ mod tests {
     }
 
     /// The cover by sets.
-    fn defined(sources: &[BTreeSet<usize>], grams_min: usize) -> Vec<usize> {
+    fn defined(sources: &[BTreeSet<usize>], grams_min: usize, own_min: f64) -> Vec<usize> {
         let (mut covered, mut named) = (BTreeSet::new(), Vec::new());
         loop {
-            let gain = |number: usize| sources[number].difference(&covered).count();
+            let gain = |number: usize| {
+                let n_own = sources[number].difference(&covered).count();
+                if n_own as f64 >= own_min * sources[number].len() as f64 { n_own } else { 0 }
+            };
             let Some(most) = (0..sources.len()).map(gain).max().filter(|most| *most >= grams_min) else { break };
             let best = (0..sources.len()).find(|&number| gain(number) == most).unwrap();
             covered.extend(sources[best].iter().copied());
@@ -345,13 +368,14 @@ mod tests {
         #[test]
         fn the_cover_is_that_of_the_definition(
             sources in prop::collection::vec(prop::collection::btree_set(0..200_usize, 0..60), 0..12),
-            grams_min in 1..6_u32,
+            grams_min in 1..6_u32, own_min in 0.0..1.0_f64,
         ) {
-            let settings = QuiltSettings { source_grams_min: grams_min, ..Settings::default().quilt };
+            let quilt = Settings::default().quilt;
+            let settings = QuiltSettings { source_grams_min: grams_min, source_own_min: own_min, ..quilt };
             let all: Vec<Bits> = sources.iter().map(bits).collect();
             let cover = cloth(200, 6, &settings).cover(all.iter());
             let mut named: Vec<usize> = cover.sources.iter().map(|source| source.number).collect();
-            let mut expected = defined(&sources, grams_min as usize);
+            let mut expected = defined(&sources, grams_min as usize, own_min);
             named.sort_unstable();
             expected.sort_unstable();
             prop_assert_eq!(named, expected);

@@ -8,13 +8,14 @@
 //! - A judged quilt is no source, unless the settings say so. (`a_plundered_original_is_no_quilt`)
 //! - Whoever links to a document that does not link back is no source of it, unless the settings say so.
 //!   (`an_article_is_no_quilt_of_those_who_quote_it`)
+//! - An article is no quilt of those who show parts of it, and neither are they. (`excerpts_of_one_article_are_no_quilts`)
 //! - A copy is a quilt only if the first of its group is. (`a_copy_is_a_quilt_if_its_head_is`)
 
 use super::cover::{Bits, Cloth, Cover};
 use super::event::Verdict;
 use super::judge::{Found, Judge};
 use super::kinship::{self, Kin};
-use super::standings::KnownSource;
+use super::standings::{Extent, KnownSource};
 use crate::config::Settings;
 use crate::store::{Arrival, Held, Holders, Ref, Settled, Store};
 use std::cmp::Reverse;
@@ -42,7 +43,9 @@ struct Case {
 
 impl Case {
     /// Covers it by the `eligible` ones of those that are known.
-    fn decide(&mut self, eligible: &[usize]) {
+    fn decide(&mut self, judge: &Judge, eligible: &[usize]) {
+        let mut eligible = eligible.to_vec();
+        judge.leave_parts_out(&mut eligible, |number| &self.known[*number]);
         self.cover = self.cloth.cover(eligible.iter().map(|&number| &self.known[number].bits));
         self.named = self.cover.sources.iter().map(|source| eligible[source.number]).collect();
     }
@@ -125,7 +128,7 @@ impl Judge {
         let signatures = &arrival.signatures;
         let (places, n_words) = (arrival.places.clone(), signatures.n_core_words);
         let cloth = Cloth::new(places, n_words, arrival.unspaced, usize::MAX, self.window, &self.quilt);
-        let mut known: Vec<KnownSource> = Vec::new();
+        let (mut known, mut scratch): (Vec<KnownSource>, Vec<u8>) = (Vec::new(), Vec::new());
         let mut n_common: Vec<(Ref, u32)> = held.grams.iter().map(|(of, grams)| (*of, grams.len() as u32)).collect();
         n_common.sort_unstable();
         for (of, grams) in held.grams {
@@ -133,9 +136,12 @@ impl Judge {
             if grams.len() < cloth.grams_min() as usize || self.quilt.foreign && is_own(of) {
                 continue;
             }
+            let n_grams = store.glance(of, &mut scratch).map_or(0, |glance| glance.n_grams());
+            let is_after = store.born(of).is_some_and(|born| born > settled.position);
+            let extent = Extent::of(grams.len(), n_grams, is_after);
             let mut bits = Bits::new();
             grams.into_iter().for_each(|gram| bits.set(cloth.bit(gram)));
-            known.push(KnownSource { of, linked: self.links_to(arrival, of, store), bits });
+            known.push(KnownSource { of, linked: self.links_to(arrival, of, store), extent, bits });
         }
         // The largest first, the older of equals.
         known.sort_by_key(|source| Reverse(source.bits.count()));
@@ -154,11 +160,11 @@ impl Judge {
                 };
                 let mut eligible: Vec<usize> =
                     (0..case.known.len()).filter(|&number| is_source(&case.known[number])).collect();
-                case.decide(&eligible);
+                case.decide(self, &eligible);
                 let is_quoter = |number: &usize| case.are_quoters.get(*number).copied().unwrap_or(false);
                 if case.cover.is_quilt(&self.quilt) && eligible.iter().any(is_quoter) {
                     eligible.retain(|number| !is_quoter(number));
-                    case.decide(&eligible);
+                    case.decide(self, &eligible);
                 }
                 // Heads come before their copies.
                 let head = settled.joined.as_ref().and(settled.head);

@@ -227,6 +227,7 @@ impl Judge {
             .map(|source| KnownSource {
                 of: source.of,
                 linked: self.links_to(arrival, source.of, store),
+                extent: source.extent,
                 bits: source.bits.clone(),
             })
             .collect();

@@ -5,13 +5,14 @@
 //!   (`a_plundered_original_is_no_quilt`)
 //! - Whoever links to a document that does not link back has quoted it and is no source of it, unless the settings say so.
 //!   (`an_article_is_no_quilt_of_those_who_quote_it`)
+//! - An article is no quilt of those who show parts of it, and neither are they. (`excerpts_of_one_article_are_no_quilts`)
 //! - A revision says all that was said before, and what has changed. (`revisions_repeat_what_was_said`)
 
 use super::cover::{BITS_MAX, Bits, Cloth, Cover};
 use super::event::{Features, Outcome, Quilt, QuiltKind, QuiltSource, SCHEMA, Verdict};
 use super::judge::{Judge, classes};
 use super::labels::Bearings;
-use super::standings::{KnownSource, Said};
+use super::standings::{Extent, KnownSource, Said};
 use crate::store::{Arrival, Card, Ref, Server, Settled, Store, cluster_name};
 
 /// What a document shares in grams with one head.
@@ -22,6 +23,8 @@ pub(super) struct Shared {
     /// The numbers of the grams there.
     pub(super) theirs: Vec<u16>,
     pub(super) server: Server,
+    /// How much of it stands in this document.
+    pub(super) extent: Extent,
 }
 
 /// What is known of other documents at a moment.
@@ -54,7 +57,7 @@ impl Judge {
             .iter()
             .zip(named)
             .filter_map(|(source, known)| {
-                let card = store.card(known.of)?;
+                let card = store.names(known.of)?;
                 Some(QuiltSource {
                     url: card.url().map(str::to_owned),
                     of: card.id,
@@ -80,7 +83,7 @@ impl Judge {
         others: Others<'_>,
     ) -> (Cover, Vec<&'a KnownSource>) {
         let Others { is_source, links_to } = others;
-        let (cover, named) = self::cover(cloth, known, is_source);
+        let (cover, named) = self.cover(cloth, known, is_source);
         let Some(link) = link.filter(|_| !self.quilt.quoters_are_sources && cover.is_quilt(&self.quilt)) else {
             return (cover, named);
         };
@@ -88,11 +91,42 @@ impl Judge {
         let quoters: Vec<Ref> = known.iter().filter(is_quoter).map(|source| source.of).collect();
         match quoters.is_empty() {
             true => (cover, named),
-            false => self::cover(cloth, known, |of| is_source(of) && !quoters.contains(&of)),
+            false => self.cover(cloth, known, |of| is_source(of) && !quoters.contains(&of)),
         }
     }
 
-    /// The same by what is remembered now.
+    /// The cover by those sources that may be one, and these sources by the numbers in the cover.
+    fn cover<'a>(
+        &self,
+        cloth: &Cloth<'_>,
+        known: &'a [KnownSource],
+        is_source: impl Fn(Ref) -> bool,
+    ) -> (Cover, Vec<&'a KnownSource>) {
+        let mut eligible: Vec<&KnownSource> = known.iter().filter(|source| is_source(source.of)).collect();
+        self.leave_parts_out(&mut eligible, |source| *source);
+        let cover = cloth.cover(eligible.iter().map(|source| &source.bits));
+        let named = cover.sources.iter().map(|source| eligible[source.number]).collect();
+        (cover, named)
+    }
+
+    /// Leaves out those `eligible` sources that have their words from the document: those that lie mostly in it, where they overlap so
+    /// much that they hold half as much again as they cover. A quilt has short texts whole, too, but each of its words from one. Of
+    /// those before it not all may be known to lie in it: whoever has most of what it has in common with them goes with them.
+    pub(super) fn leave_parts_out<'k, T>(&self, eligible: &mut Vec<T>, known: impl Fn(&T) -> &'k KnownSource) {
+        if self.quilt.parts_are_sources {
+            return;
+        }
+        let (all, before) =
+            (Parts::of(eligible.iter().map(&known), true), Parts::of(eligible.iter().map(&known), false));
+        let (all_overlap, before_overlap) = (all.overlap(), before.overlap());
+        eligible.retain(|source| {
+            let KnownSource { extent, bits, .. } = known(source);
+            let is_lent = || 2 * bits.count_within(&before.bits) >= bits.count();
+            !(all_overlap && *extent != Extent::Some || before_overlap && is_lent())
+        });
+    }
+
+    /// The same as [`Judge::decided`] by what is remembered now.
     fn decided_now<'a>(
         &self,
         cloth: &Cloth<'_>,
@@ -124,7 +158,8 @@ impl Judge {
                 return None;
             }
             let cloth = self.cloth(&card);
-            standing.sources.push(KnownSource { of: own, linked, bits: source.bits_there(&cloth) });
+            let extent = Extent::of(source.theirs.len(), arrival.places.len(), true);
+            standing.sources.push(KnownSource { of: own, linked, extent, bits: source.bits_there(&cloth) });
             let (cover, _) = self.decided(&cloth, &standing.sources, self.card_link(&card), others);
             Some(cover.is_quilt(&self.quilt))
         };
@@ -162,7 +197,8 @@ impl Judge {
             if bits.count() < cloth.grams_min() {
                 continue;
             }
-            standing.sources.push(KnownSource { of: own, linked, bits });
+            let extent = Extent::of(source.theirs.len(), arrival.places.len(), true);
+            standing.sources.push(KnownSource { of: own, linked, extent, bits });
             // The largest are remembered, the older of equals.
             standing.sources.sort_by_key(|source| std::cmp::Reverse(source.bits.count()));
             let is_kept = standing.sources.iter().take(self.quilt.remembered_max).any(|source| source.of == own);
@@ -259,16 +295,29 @@ impl Judge {
     }
 }
 
-/// The cover by those sources that may be one, and these sources by the numbers in the cover.
-fn cover<'a>(
-    cloth: &Cloth<'_>,
-    known: &'a [KnownSource],
-    is_source: impl Fn(Ref) -> bool,
-) -> (Cover, Vec<&'a KnownSource>) {
-    let eligible: Vec<&KnownSource> = known.iter().filter(|source| is_source(source.of)).collect();
-    let cover = cloth.cover(eligible.iter().map(|source| &source.bits));
-    let named = cover.sources.iter().map(|source| eligible[source.number]).collect();
-    (cover, named)
+/// The sources that lie mostly in a document.
+#[derive(Default)]
+struct Parts {
+    /// What they have of it together.
+    bits: Bits,
+    /// What each has of it, summed up.
+    n_held: u32,
+}
+
+impl Parts {
+    /// Of those `known`: all, or only those that came before the document.
+    fn of<'k>(known: impl Iterator<Item = &'k KnownSource>, with_later: bool) -> Self {
+        let is_one = |extent: Extent| extent == Extent::MostBefore || with_later && extent == Extent::MostAfter;
+        known.filter(|source| is_one(source.extent)).fold(Self::default(), |mut parts, source| {
+            parts.bits.add(&source.bits);
+            parts.n_held += source.bits.count();
+            parts
+        })
+    }
+
+    fn overlap(&self) -> bool {
+        self.n_held > 0 && 2 * self.n_held >= 3 * self.bits.count()
+    }
 }
 
 /// Notes the cover, enough or not.

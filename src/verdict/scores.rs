@@ -10,6 +10,7 @@ use super::cover::{BITS_MAX, Bits, Cloth};
 use super::judge::Judge;
 use super::kinship::{self, Kin};
 use super::quilt::Shared;
+use super::standings::Extent;
 use crate::store::{Arrival, GramHit, Hits, Ref, Settled, Store};
 use std::thread;
 
@@ -76,11 +77,17 @@ impl Judge {
             }
             let mut bits = Bits::new();
             shared.iter().for_each(|hit| bits.set(cloth.bit(hit.mine.into())));
-            sources.push(Shared { of, bits, theirs: shared.iter().map(|hit| hit.theirs).collect(), server });
+            let theirs = shared.iter().map(|hit| hit.theirs).collect();
+            sources.push(Shared { of, bits, theirs, server, extent: Extent::Some });
         }
         // The older of equals: a slot is used again, so that its number says nothing.
         sources.sort_by_cached_key(|source| (std::cmp::Reverse(source.theirs.len()), store.born(source.of)));
         sources.truncate(SOURCES_MAX);
+        let mut scratch = Vec::new();
+        for source in sources.iter_mut().filter(|source| source.bits.count() >= cloth.grams_min()) {
+            let n_grams = store.glance(source.of, &mut scratch).map_or(0, |glance| glance.n_grams());
+            source.extent = Extent::of(source.theirs.len(), n_grams, false);
+        }
         Scores { cloth, sources, kin: kinship::kin(&hits.sentences, arrival), n_common }
     }
 }

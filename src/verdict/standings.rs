@@ -58,7 +58,30 @@ const PACKS: &str = "it has no map, and memory does not fail";
 pub(super) struct KnownSource {
     pub(super) of: Ref,
     pub(super) linked: bool,
+    pub(super) extent: Extent,
     pub(super) bits: Bits,
+}
+
+/// How much of a source stands in the document that it is one of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Extent {
+    /// Less than most of it.
+    Some,
+    /// Most of it, and it came before the document.
+    MostBefore,
+    /// Most of it, and it came after.
+    MostAfter,
+}
+
+impl Extent {
+    /// Of a source with `n_grams`, `n_shared` of which stand in the document: three fifths are most, as of an excerpt.
+    pub(super) fn of(n_shared: usize, n_grams: usize, is_after: bool) -> Self {
+        match n_grams > 0 && 5 * n_shared >= 3 * n_grams {
+            true if is_after => Self::MostAfter,
+            true => Self::MostBefore,
+            false => Self::Some,
+        }
+    }
 }
 
 /// The parts of a verdict that a revision repeats.

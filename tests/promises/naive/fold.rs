@@ -36,9 +36,12 @@ struct Owners {
     n_counted: usize,
 }
 
+/// A source of a document: the grams of the document that it has, and whether most of its own are among them.
+type Known = (Of, Bits, bool);
+
 #[derive(Clone)]
 struct Standing {
-    sources: Vec<(Of, Bits)>,
+    sources: Vec<Known>,
     named: BTreeSet<Of>,
     is_quilt: bool,
     is_queued: bool,
@@ -365,11 +368,12 @@ impl<'a> Naive<'a> {
     }
 
     /// The sources of `this` among the `known`, if they make a quilt.
-    fn cover(&self, this: Of, cloth: &Cloth<'_>, known: &[(Of, Bits)]) -> BTreeSet<Of> {
+    fn cover(&self, this: Of, cloth: &Cloth<'_>, known: &[Known]) -> BTreeSet<Of> {
         let is_quilt = |of: &Of| self.standings.get(of).is_some_and(|standing| standing.is_quilt);
-        let mut sources: Vec<&(Of, Bits)> = known.iter().filter(|(of, _)| !is_quilt(of)).collect();
-        let covered = |sources: &[&(Of, Bits)]| {
-            let cover = cloth.cover(sources.iter().map(|(_, bits)| bits));
+        let mut sources: Vec<&Known> = known.iter().filter(|(of, _, _)| !is_quilt(of)).collect();
+        let covered = |sources: &[&Known]| {
+            let sources = self.without_parts(this, sources);
+            let cover = cloth.cover(sources.iter().map(|(_, bits, _)| bits));
             let is_one = cover.is_quilt(&self.settings.quilt);
             cover.sources.iter().filter(|_| is_one).map(|source| sources[source.number].0).collect::<BTreeSet<Of>>()
         };
@@ -378,8 +382,28 @@ impl<'a> Naive<'a> {
             return named;
         }
         // Who links here, and is not linked to from here, took from here.
-        sources.retain(|(of, _)| !self.links_to(*of, this) || self.links_to(this, *of));
+        sources.retain(|(of, _, _)| !self.links_to(*of, this) || self.links_to(this, *of));
         covered(&sources)
+    }
+
+    /// Those that do not have their words from `this`: they lie in it and overlap, or have most in common with such ones before it.
+    fn without_parts<'b>(&self, this: Of, sources: &[&'b Known]) -> Vec<&'b Known> {
+        if self.settings.quilt.parts_are_sources {
+            return sources.to_vec();
+        }
+        let parts = |with_later: bool| {
+            let is_one = |(of, _, is_part): &&&Known| *is_part && (with_later || *of < this);
+            let parts: Vec<&Bits> = sources.iter().filter(is_one).map(|(_, bits, _)| bits).collect();
+            let mut all = Bits::new();
+            parts.iter().for_each(|bits| all.add(bits));
+            let n_held: u32 = parts.iter().map(|bits| bits.count()).sum();
+            let overlap = !parts.is_empty() && f64::from(n_held) >= 1.5 * f64::from(all.count());
+            (all, overlap)
+        };
+        let ((_, all_overlap), (before, before_overlap)) = (parts(true), parts(false));
+        let is_lent = |bits: &Bits| before_overlap && 2 * bits.count_within(&before) >= bits.count();
+        let is_kept = |(_, bits, is_part): &&&Known| !(is_lent(bits) || *is_part && all_overlap);
+        sources.iter().filter(is_kept).copied().collect()
     }
 
     /// The sources of a quilt; none for what is none.
@@ -399,9 +423,13 @@ impl<'a> Naive<'a> {
             numbers.for_each(|number| bits.set(cloth.bit(number.into())));
             bits
         };
-        let known = shared.iter().map(|(of, grams)| (*of, bits(&cloth, &mut grams.iter().map(|gram| gram.0))));
-        let known = known.filter(|(_, bits)| bits.count() >= cloth.grams_min());
-        let known: Vec<(Of, Bits)> = known.take(self.settings.quilt.remembered_max).collect();
+        let n_grams = |of: Of| self.arrivals[of].places.len();
+        let is_part = |of: Of, n_shared: usize| n_grams(of) > 0 && 5 * n_shared >= 3 * n_grams(of);
+        let known = shared
+            .iter()
+            .map(|(of, grams)| (*of, bits(&cloth, &mut grams.iter().map(|gram| gram.0)), is_part(*of, grams.len())));
+        let known = known.filter(|(_, bits, _)| bits.count() >= cloth.grams_min());
+        let known: Vec<Known> = known.take(self.settings.quilt.remembered_max).collect();
         let mut named = self.cover(this, &cloth, &known);
         if learns {
             // Sources that are quilts as soon as they know of this one took from it.
@@ -414,16 +442,18 @@ impl<'a> Naive<'a> {
                     return false;
                 }
                 let mut sources = standing.sources.clone();
-                sources.push((this, bits(&theirs, &mut grams.iter().map(|gram| gram.1))));
+                let bits = bits(&theirs, &mut grams.iter().map(|gram| gram.1));
+                sources.push((this, bits, is_part(this, grams.len())));
                 !self.cover(*of, &theirs, &sources).is_empty()
             };
             let takers: BTreeSet<Of> = named.iter().copied().filter(is_taker).collect();
-            let others: Vec<(Of, Bits)> = known.iter().filter(|(of, _)| !takers.contains(of)).cloned().collect();
+            let others: Vec<Known> = known.iter().filter(|(of, _, _)| !takers.contains(of)).cloned().collect();
             named = self.cover(this, &cloth, &others);
             let standing =
                 Standing { sources: known, named: named.clone(), is_quilt: !named.is_empty(), is_queued: false };
             self.standings.insert(this, standing);
-            for (of, grams) in &shared {
+            let parts: Vec<bool> = shared.iter().map(|(_, grams)| is_part(this, grams.len())).collect();
+            for ((of, grams), is_part) in shared.iter().zip(parts) {
                 let theirs = self.cloth(*of);
                 let bits = bits(&theirs, &mut grams.iter().map(|gram| gram.1));
                 if !self.settings.quilt.quoters_are_sources && self.links_to(this, *of) && !self.links_to(*of, this) {
@@ -432,10 +462,10 @@ impl<'a> Naive<'a> {
                 let Some(standing) = self.standings.get_mut(of).filter(|_| bits.count() >= theirs.grams_min()) else {
                     continue;
                 };
-                standing.sources.push((this, bits));
-                standing.sources.sort_by_key(|(_, bits)| Reverse(bits.count()));
+                standing.sources.push((this, bits, is_part));
+                standing.sources.sort_by_key(|(_, bits, _)| Reverse(bits.count()));
                 standing.sources.truncate(self.settings.quilt.remembered_max);
-                if standing.sources.iter().any(|(source, _)| *source == this) {
+                if standing.sources.iter().any(|(source, _, _)| *source == this) {
                     self.enqueue(*of);
                 }
             }
@@ -459,7 +489,7 @@ impl<'a> Naive<'a> {
         standing.is_queued = false;
         let lives = |of: &Of| self.prototypes.contains_key(of);
         if standing.named.iter().all(lives) {
-            standing.sources.retain(|(source, _)| lives(source));
+            standing.sources.retain(|(source, _, _)| lives(source));
             let named = self.cover(of, &self.cloth(of), &standing.sources);
             if named != standing.named {
                 let flips = named.is_empty() == standing.is_quilt;
@@ -467,7 +497,7 @@ impl<'a> Naive<'a> {
                 self.said[of].sources = named.iter().map(|of| self.id(*of).to_owned()).collect();
                 self.standings.insert(of, standing.clone());
                 if flips {
-                    standing.sources.iter().for_each(|(source, _)| self.enqueue(*source));
+                    standing.sources.iter().for_each(|(source, _, _)| self.enqueue(*source));
                 }
                 return true;
             }

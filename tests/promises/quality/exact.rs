@@ -123,8 +123,10 @@ pub(super) fn paper() -> Settings {
         bridge_characters: 0,
         source_grams_min: 1,
         source_grams_min_unspaced: 1,
+        source_own_min: 0.0,
         quilts_are_sources: true,
         quoters_are_sources: true,
+        parts_are_sources: true,
         ..settings.quilt
     };
     settings

@@ -419,6 +419,36 @@ fn linking(url: &str, paragraphs: &[String], to: &str) -> Input {
     html_page(url, Some(url), &page("page", &[paragraphs, &[quoted]].concat()))
 }
 
+/// Twelve sites each show half of an article, or a third: it is taken from once, and they have one source, whoever came first.
+#[test]
+fn excerpts_of_one_article_are_no_quilts() {
+    const ARTICLE: &str = "http://article.example/";
+    let n_sentences = 30;
+    let article = at(ARTICLE, &sentences(900, 0..n_sentences));
+    for of_twelve in [4, 6] {
+        let excerpt = |number: u64| {
+            // Numbers without a pattern, the same on each machine.
+            let is_shown = |sentence: &u64| (number * 31 + sentence + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+            let shown = (0..n_sentences).filter(|sentence| is_shown(sentence) % 12 < of_twelve);
+            at(&format!("http://site{number}.example/"), &shown.map(|number| sentence(900, number)).collect::<Vec<_>>())
+        };
+        let excerpts: Vec<Input> = (0..12).map(excerpt).collect();
+        for n_before in [0, 5, 12] {
+            let inputs = [&excerpts[..n_before], std::slice::from_ref(&article), &excerpts[n_before..]].concat();
+            let exact = judged_exactly(inputs.clone(), &Settings::default());
+            let streamed: Vec<Verdict> = told(inputs, &Settings::default()).into_values().collect();
+            for (way, verdicts) in [("exact", &exact), ("stream", &streamed)] {
+                let quilts: Vec<&str> = verdicts
+                    .iter()
+                    .filter(|verdict| is(verdict, Class::Quilt))
+                    .map(|verdict| verdict.id.as_str())
+                    .collect();
+                assert!(quilts.is_empty(), "{of_twelve} of 12, {n_before} before it, {way}: {quilts:?}");
+            }
+        }
+    }
+}
+
 /// Five others quote all of an article between them. Who links to it took from it, whoever came first; without a link, or where the
 /// article links to them as well, nothing tells who took from whom.
 #[test]
