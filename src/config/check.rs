@@ -470,7 +470,6 @@ fn store_problems(settings: &Settings, problems: &mut Vec<String>) {
     );
     for (low_key, low, high_key, high) in [
         ("mirror.core_cosine_min", mirror.core_cosine_min, "mirror.cosine_min", mirror.cosine_min),
-        ("mirror.resemblance_min", mirror.resemblance_min, "mirror.site_resemblance_min", mirror.site_resemblance_min),
         ("mirror.head_min", mirror.head_min, "mirror.prototype_below", mirror.prototype_below),
         ("template.frame_min", template.frame_min, "template.merge_min", template.merge_min),
         ("template.frame_min", template.frame_min, "template.leader_below", template.leader_below),
