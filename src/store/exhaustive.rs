@@ -12,7 +12,7 @@ use super::look::Resemblance;
 use super::proof::{Measure, Proof, Terms};
 use super::reference::Ref;
 use super::seen::Sighting;
-use super::settle::{IMATCH, MINHASH};
+use super::settle::{DIGEST, IMATCH, MINHASH, SHOWN};
 use crate::config::MirrorSettings;
 use crate::document::Kind;
 use std::collections::HashMap;
@@ -162,8 +162,11 @@ impl Exhaustive {
             }
         }
         for (signal, keys) in document.keys {
-            for holders in keys.iter().filter_map(|&key| self.keys.get(&(signal, key))) {
-                holders.iter().for_each(|&number| self.signals[number as usize] |= signal);
+            for (place, &key) in keys.iter().enumerate() {
+                // The first of the digests is that of all that is shown.
+                let marks = if signal == DIGEST && place == 0 { signal | SHOWN } else { signal };
+                let holders = self.keys.get(&(signal, key)).into_iter().flatten();
+                holders.for_each(|&number| self.signals[number as usize] |= marks);
             }
         }
     }

@@ -11,6 +11,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 /// Keys of one document in settle.
 pub(super) struct SettleKeys {
     pub(super) id: u64,
+    /// That of all that is shown first.
     pub(super) digests: Vec<u64>,
     pub(super) imatch: Vec<u64>,
     pub(super) minhash: Vec<u64>,

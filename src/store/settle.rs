@@ -52,6 +52,8 @@ struct Candidate {
 pub(super) const DIGEST: u8 = 1;
 pub(super) const IMATCH: u8 = 2;
 pub(super) const MINHASH: u8 = 4;
+/// Beside a digest: all that is shown is a text of the other, with or without what stands around that.
+pub(super) const SHOWN: u8 = 8;
 
 /// Settles documents.
 pub(super) struct Settler {

@@ -139,7 +139,7 @@ impl Judge {
         }
         // The largest first, the older of equals.
         known.sort_by_key(|source| Reverse(source.bits.count()));
-        let kin = kinship::kin(&held.sentences, &signatures.sentences);
+        let kin = kinship::kin(&held.sentences, arrival);
         let (n_known, cover, named) = (held.n_known, Cover::default(), Vec::new());
         Case { cloth, known, kin, n_common, n_known, are_quoters: Vec::new(), cover, named, is_quilt: false }
     }

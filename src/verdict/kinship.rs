@@ -3,7 +3,7 @@
 use super::event::Related;
 use super::relation::{Class, Relation, SentenceScores};
 use super::url_similarity::{Denominator, UrlSimilarity};
-use crate::signature::LongSentence;
+use super::vicinity::Prose;
 use crate::store::{Arrival, Card, Ref, SentenceHit};
 
 /// What is shared with one head.
@@ -11,11 +11,12 @@ use crate::store::{Arrival, Card, Ref, SentenceHit};
 pub(super) struct Kin {
     pub(super) of: Ref,
     pub(super) n_shared: u32,
-    pub(super) n_chars: u64,
+    pub(super) prose: Prose,
 }
 
 /// The heads that share rare sentences, the most first.
-pub(super) fn kin(hits: &[SentenceHit], sentences: &[LongSentence]) -> Vec<Kin> {
+pub(super) fn kin(hits: &[SentenceHit], arrival: &Arrival) -> Vec<Kin> {
+    let sentence = |(_, number): &(Ref, u16)| &arrival.signatures.sentences[usize::from(*number)];
     let mut sorted: Vec<(Ref, u16)> = hits.iter().map(|hit| (hit.of, hit.mine)).collect();
     sorted.sort_unstable();
     sorted.dedup();
@@ -24,10 +25,10 @@ pub(super) fn kin(hits: &[SentenceHit], sentences: &[LongSentence]) -> Vec<Kin> 
         .map(|shared| Kin {
             of: shared[0].0,
             n_shared: shared.len() as u32,
-            n_chars: shared.iter().map(|(_, number)| u64::from(sentences[usize::from(*number)].n_chars)).sum(),
+            prose: Prose::of(shared.iter().map(sentence), arrival.unspaced),
         })
         .collect();
-    all.sort_by_key(|kin| (std::cmp::Reverse(kin.n_chars), kin.of));
+    all.sort_by_key(|kin| (std::cmp::Reverse(kin.prose.n_chars), kin.of));
     all
 }
 
@@ -46,11 +47,15 @@ pub(super) struct Circumstances {
 /// From so many on, documents that one shares with are "many".
 const MANY: usize = 4;
 
-/// The leaf of the tree, its ambiguous ones split where links and spread allow it.
+/// The leaf of the tree, its ambiguous ones split where links and spread allow it. It is that of a page which is not near enough to
+/// be a copy: what the sentences of both call the same has still been put into something else.
 pub(super) fn leaf(scores: &SentenceScores, url: Option<UrlSimilarity>, about: &Circumstances) -> Option<Relation> {
     let linked = about.this_to_that || about.that_to_this;
     let leaf = scores.relation(url, linked)?;
+    let is_one_site = url.is_some_and(UrlSimilarity::is_one_site);
     Some(match leaf {
+        Relation::Mirror | Relation::Copy if is_one_site => Relation::Archive,
+        Relation::Mirror | Relation::Copy => Relation::ExcerptList,
         // Most of it is put together from many.
         Relation::Citation | Relation::SharedPassages if about.is_quilt => Relation::Scraping,
         // It links to most of the many that it shows a little of.
@@ -77,17 +82,7 @@ pub(super) fn related(card: &Card, scores: &SentenceScores, relation: Relation) 
         relation,
         overlap: scores.overlap.get(),
         containment: scores.containment.get(),
-        direction: scores.direction,
-    }
-}
-
-/// The leaf of a page that is not near enough to be a copy: what the sentences of both call the same has still been put
-/// into something else.
-pub(super) fn part(leaf: Relation) -> Relation {
-    match leaf {
-        Relation::Mirror => Relation::Archive,
-        Relation::Copy | Relation::Boilerplate => Relation::ExcerptList,
-        leaf => leaf,
+        direction: scores.shorter(),
     }
 }
 

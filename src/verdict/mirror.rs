@@ -5,12 +5,15 @@
 //!
 //! # Invariants
 //! - Who is part of another stays its own head and is in no one's size. (`a_part_stays_its_own_head`)
+//! - Pages of one site are no parts of each other by what their site puts around everything.
+//!   (`what_a_site_puts_around_its_pages_makes_no_mirrors`)
 
 use super::event::{Mirror, Related, Signal, TextView};
 use super::judge::{Found, Judge};
 use super::kinship::{self, Circumstances, Kin};
 use super::relation::{Relation, SentenceScores};
 use super::url_similarity::UrlSimilarity;
+use super::vicinity::{Prose, Vicinity};
 use crate::document::Kind;
 use crate::store::{Arrival, Card, Ref, Settled, Store};
 
@@ -20,6 +23,8 @@ struct Relative {
     /// All its grams.
     n_grams: usize,
     scores: SentenceScores,
+    /// The sentences in common.
+    prose: Prose,
     /// Grams in common.
     n_common: u32,
     /// Whether the document links to it.
@@ -47,7 +52,7 @@ impl Judge {
     ) -> Kindred {
         let scores = |kin: &Kin| {
             let that = store.sentence_chars(kin.of).unwrap_or(0);
-            SentenceScores::of_lengths(kin.n_shared, kin.n_chars, arrival.core_sentences.n_chars, that.into())
+            SentenceScores::of_lengths(kin.n_shared, kin.prose.n_chars, arrival.core_sentences.n_chars, that.into())
         };
         let to_head = found.kin.iter().find(|kin| Some(kin.of) == settled.head).map(scores).unwrap_or_default();
         let copy = self.copy_of(settled, &to_head);
@@ -57,7 +62,14 @@ impl Judge {
             let place = found.n_common.binary_search_by_key(&kin.of, |(of, _)| *of);
             let is_linked = self.is_linked(arrival, glance.url());
             let n_common = place.map_or(0, |place| found.n_common[place].1);
-            Some(Relative { of: kin.of, n_grams: glance.n_grams(), scores: scores(kin), n_common, is_linked })
+            Some(Relative {
+                of: kin.of,
+                n_grams: glance.n_grams(),
+                scores: scores(kin),
+                prose: kin.prose,
+                n_common,
+                is_linked,
+            })
         };
         // Some more than are listed: whether a page takes from many decides what it is to each.
         let others = found.kin.iter().filter(|kin| Some(kin.of) != settled.head);
@@ -69,8 +81,9 @@ impl Judge {
             related: Vec::new(),
         };
         for relative in &relatives {
-            let is_mirror = kindred.mirror.is_none() && self.is_part(arrival, relative);
-            if !is_mirror && kindred.related.len() >= self.mirror.related_max {
+            let has_room = kindred.related.len() < self.mirror.related_max;
+            let may_be_part = kindred.mirror.is_none() && self.is_part(arrival, relative);
+            if !may_be_part && !has_room {
                 continue;
             }
             let about = Circumstances {
@@ -83,9 +96,9 @@ impl Judge {
             let Some(card) = store.card(relative.of) else { continue };
             let url = kinship::url_similarity(arrival, &card);
             let Some(relation) = kinship::leaf(&relative.scores, url, &about) else { continue };
-            if is_mirror {
+            if may_be_part && self.is_text_of_both(arrival, relative, &card) {
                 kindred.mirror = Some(part(arrival, settled, relative, &card, relation));
-            } else {
+            } else if has_room {
                 kindred.related.push(kinship::related(&card, &relative.scores, relation));
             }
         }
@@ -129,6 +142,15 @@ impl Judge {
             && n_grams > 0
             && 5 * relative.n_common as usize >= 3 * n_grams
     }
+
+    /// Whether what they have in common is more than what a site puts around its pages: of one site, it has to be nearly all of the
+    /// smaller, and a text.
+    fn is_text_of_both(&self, arrival: &Arrival, relative: &Relative, card: &Card) -> bool {
+        let urls = arrival.url.as_deref().zip(card.url());
+        urls.is_none_or(|(this, that)| Vicinity::of(this, that) != Vicinity::SameSite)
+            || relative.scores.containment.get() >= self.mirror.site_containment_min
+                && self.mirror.is_text(relative.prose, arrival.unspaced)
+    }
 }
 
 fn part(arrival: &Arrival, settled: &Settled, relative: &Relative, card: &Card, relation: Relation) -> Mirror {
@@ -142,7 +164,7 @@ fn part(arrival: &Arrival, settled: &Settled, relative: &Relative, card: &Card, 
         overlap: scores.overlap.get(),
         containment: scores.containment.get(),
         direction: scores.shorter(),
-        relation: kinship::part(relation),
+        relation,
         signals: vec![Signal::Sentences],
         view: TextView::Core,
         size: settled.group.0,

@@ -5,7 +5,7 @@
 //! with nothing left out. What is said is an [`event`].
 //!
 //! Of two documents alone, [`relation`] is Kang's decision tree over the long sentences that they share, [`url_similarity`] his measure of
-//! two URLs, [`passages`] the stretches of text that stand in both, and [`comparison`] all of it and every signature side by side.
+//! two URLs, [`vicinity`] whether they are of one site and one page, [`passages`] the stretches of text that stand in both, and [`comparison`] all of it and every signature side by side.
 //!
 //! [`labels`] are what people have said of documents, clusters and domains, and what a verdict carries of it; [`heirs`] let them
 //! outlive a store, [`lineage`] a cluster.
@@ -27,3 +27,4 @@ pub mod relation;
 mod scores;
 mod standings;
 pub mod url_similarity;
+pub mod vicinity;

@@ -11,9 +11,9 @@
 //! |---|---|---|---|
 //! | R > 0.6 | similar | | `mirror` |
 //! | | not | | `copy`; `boilerplate` where the text stands on many unrelated hosts |
-//! | Simpson > 0.5 | similar | | `archive`: a month's page and a day's |
+//! | Simpson > 0.5 | of one site | | `archive`: a month's page and a day's |
 //! | | not | | `excerpt_list`: a collection and one of its parts |
-//! | otherwise | similar | | `same_site` |
+//! | otherwise | of one site | | `same_site` |
 //! | | not | one links to the other | `citation`; `link_list` or `scraping` where one takes from many |
 //! | | not | none | `shared_passages` |
 //!
@@ -163,15 +163,16 @@ impl SentenceScores {
 
     /// The leaf of the tree, or `None` where nothing is shared. `url` is `None` where a document has no URL.
     pub fn relation(&self, url: Option<UrlSimilarity>, linked: bool) -> Option<Relation> {
-        let similar = url.is_some_and(UrlSimilarity::is_similar);
-        Some(match (self.class()?, similar) {
-            (Class::Identical, true) => Relation::Mirror,
-            (Class::Identical, false) => Relation::Copy,
-            (Class::Contained, true) => Relation::Archive,
-            (Class::Contained, false) => Relation::ExcerptList,
-            (Class::Partial, true) => Relation::SameSite,
-            (Class::Partial, false) if linked => Relation::Citation,
-            (Class::Partial, false) => Relation::SharedPassages,
+        let is_similar = url.is_some_and(UrlSimilarity::is_similar);
+        let is_one_site = url.is_some_and(UrlSimilarity::is_one_site);
+        Some(match self.class()? {
+            Class::Identical if is_similar => Relation::Mirror,
+            Class::Identical => Relation::Copy,
+            Class::Contained if is_one_site => Relation::Archive,
+            Class::Contained => Relation::ExcerptList,
+            Class::Partial if is_one_site => Relation::SameSite,
+            Class::Partial if linked => Relation::Citation,
+            Class::Partial => Relation::SharedPassages,
         })
     }
 }

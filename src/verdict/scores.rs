@@ -81,6 +81,6 @@ impl Judge {
         // The older of equals: a slot is used again, so that its number says nothing.
         sources.sort_by_cached_key(|source| (std::cmp::Reverse(source.theirs.len()), store.born(source.of)));
         sources.truncate(SOURCES_MAX);
-        Scores { cloth, sources, kin: kinship::kin(&hits.sentences, &signatures.sentences), n_common }
+        Scores { cloth, sources, kin: kinship::kin(&hits.sentences, arrival), n_common }
     }
 }

@@ -314,7 +314,8 @@ fn origin_rows(comparison: &Comparison) -> Vec<Row> {
         figure: comparison.url_similarity.map_or("unknown".to_owned(), |value| format!("{:.2}", value.get())),
         alike: comparison.url_similarity.is_some_and(|value| value.is_similar()),
         meaning: match comparison.url_similarity {
-            Some(_) => "host and path in common (similar: above 0)".to_owned(),
+            Some(value) if value.is_one_site() => "host and path in common (similar: of one site)".to_owned(),
+            Some(_) => "host and path in common (similar: one name registered, or most of the path)".to_owned(),
             None => "not both have one; counts as not similar".to_owned(),
         },
     };

@@ -6,10 +6,12 @@ use super::super::proof::{Likeness, Proof};
 use super::super::prototypes::Newcomer;
 use super::super::settled::{Joined, Settled};
 use super::super::{Arrival, Ref};
-use super::{Arriving, Candidate, DIGEST, IMATCH, MINHASH, Settler, add};
+use super::{Arriving, Candidate, DIGEST, IMATCH, MINHASH, SHOWN, Settler, add};
 use crate::config::Canonical;
+use crate::document::Kind;
 use crate::verdict::event::{Signal, TextView};
 use crate::verdict::url_similarity::{Denominator, UrlSimilarity};
+use crate::verdict::vicinity::{Prose, Vicinity};
 
 /// Entries of one key: variants of one campaign share some of their keys.
 const PER_TEXT_KEY_MAX: usize = 4;
@@ -110,6 +112,11 @@ impl Settler {
                 index.find(key, |of| add(candidates, of, signal));
             }
         }
+        if let Some(&shown) = keys.digests.first() {
+            self.digests.find(shown, |of| {
+                candidates.iter_mut().filter(|found| found.of == of).for_each(|found| found.signals |= SHOWN);
+            });
+        }
         for candidate in &*candidates {
             self.prototypes.prefetch_slot(candidate.of);
         }
@@ -161,7 +168,10 @@ impl Settler {
             let likeness = proof_of(candidate.of, scratch).and_then(|proof| likeness_to(&proof));
             if let Some(likeness) = likeness {
                 settled.likeness = settled.likeness.max(likeness.score);
-                if self.mirror.is_copy(likeness, arriving.arrival.unspaced) {
+                let is_same = candidate.signals & SHOWN != 0;
+                if self.mirror.is_copy(likeness, arriving.arrival.unspaced)
+                    && (is_same || self.is_more_than_its_site(arriving.arrival, candidate.of, likeness, scratch))
+                {
                     compared.push((candidate.of, likeness, candidate.signals));
                 }
             }
@@ -179,13 +189,32 @@ impl Settler {
                 false => proof_of(head, scratch).and_then(|proof| likeness_to(&proof)),
             };
             match to_head {
-                Some(to_head) if !is_own && to_head.score >= self.mirror.head_min => {
+                Some(to_head)
+                    if !is_own
+                        && to_head.score >= self.mirror.head_min
+                        && (of == head || self.is_more_than_its_site(arriving.arrival, head, to_head, scratch)) =>
+                {
                     return Some(Nearest { score: likeness.score, head, signals, to_head });
                 }
                 _ => {}
             }
         }
         None
+    }
+
+    /// Whether `arrival` has more in common with `of` than what a site puts around its pages. Their likeness is known; on one site, under
+    /// two addresses, it has to be that of most they have, and of a text.
+    fn is_more_than_its_site(&self, arrival: &Arrival, of: Ref, likeness: Likeness, scratch: &mut Vec<u8>) -> bool {
+        let url = arrival.url.as_deref().filter(|_| arrival.signatures.kind == Kind::Page);
+        let glance = url.and_then(|_| self.prototypes.glance(of, scratch));
+        let urls = url.zip(glance.and_then(|glance| glance.url()));
+        if urls.is_none_or(|(this, that)| Vicinity::of(this, that) != Vicinity::SameSite) {
+            return true;
+        }
+        let core = arrival.core_sentences.numbers.iter();
+        let core = core.map(|&number| &arrival.signatures.sentences[usize::from(number)]);
+        likeness.score.min(likeness.core) >= self.mirror.site_resemblance_min
+            && self.mirror.is_text(Prose::of(core, arrival.unspaced), arrival.unspaced)
     }
 
     /// A new group.

@@ -8,6 +8,7 @@ use seamripper::signature::{Outcome, Signatures, cosine, frame};
 use seamripper::store::Arrival;
 use seamripper::verdict::cover::{BITS_MAX, Bits, Cloth};
 use seamripper::verdict::relation::{self, SentenceScores};
+use seamripper::verdict::vicinity::Vicinity;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -242,19 +243,54 @@ impl<'a> Naive<'a> {
         }
     }
 
+    /// Whether all that one shows is a text of the other.
+    fn shows_a_text_of(&self, this: Of, that: Of) -> bool {
+        let (a, b) = (&self.arrivals[this].signatures, &self.arrivals[that].signatures);
+        let views = [Some(&b.shown), b.core.as_ref(), b.full.as_ref()];
+        a.shown.digest.is_some() && views.into_iter().flatten().any(|view| view.digest == a.shown.digest)
+    }
+
+    /// Whether two are of different sites, of one page, or have enough of a text in common.
+    fn is_more_than_its_site(&self, this: Of, that: Of, score: f64) -> bool {
+        let core = core_sentences(&self.arrivals[this].signatures);
+        !self.are_of_one_site(this, that)
+            || score.min(self.content_likeness(this, that)) >= self.settings.mirror.site_resemblance_min
+                && self.is_text(this, core.into_iter().map(|(number, _)| number))
+    }
+
+    /// Whether two pages are of one site, under two addresses.
+    fn are_of_one_site(&self, this: Of, that: Of) -> bool {
+        let (a, b) = (&self.arrivals[this], &self.arrivals[that]);
+        a.url.as_deref().zip(b.url.as_deref()).is_some_and(|(a, b)| Vicinity::of(a, b) == Vicinity::SameSite)
+    }
+
+    /// Whether sentences of a page are enough of a text.
+    fn is_text(&self, this: Of, sentences: impl Iterator<Item = u16>) -> bool {
+        let part = if self.arrivals[this].unspaced { 2 } else { 1 };
+        let (mut n_chars, mut n_prose_chars) = (0, 0);
+        for number in sentences {
+            let n = self.arrivals[this].signatures.sentences[usize::from(number)].n_chars;
+            (n_chars, n_prose_chars) = (n_chars + n, n_prose_chars + if n >= 60 / part { n } else { 0 });
+        }
+        n_prose_chars >= self.settings.mirror.site_chars_min / part && 4 * n_prose_chars >= 3 * n_chars
+    }
+
     /// The score of the nearest prototype and the head of its group.
     fn nearest(&self, this: Of) -> Option<(f64, Of)> {
         let others = self.prototypes.keys().filter(|of| self.kind(**of) == self.kind(this));
         let others = others.filter(|of| self.id(**of) != self.id(this));
         let mut copies: Vec<(f64, Of)> = others
             .filter_map(|&of| self.likeness(this, of).filter(|(_, is_copy)| *is_copy).map(|(score, _)| (score, of)))
+            .filter(|&(score, of)| self.shows_a_text_of(this, of) || self.is_more_than_its_site(this, of, score))
             .collect();
         let is_by_body = |score: f64| score == BY_BODY;
         copies.sort_by(|a, b| is_by_body(a.0).cmp(&is_by_body(b.0)).then(b.0.total_cmp(&a.0)).then(a.1.cmp(&b.1)));
         copies.into_iter().find_map(|(score, of)| {
             let head = self.prototypes[&of].head;
             let to_head = self.likeness(this, head).map_or(0.0, |(score, _)| score);
-            let joins = self.id(head) != self.id(this) && to_head >= self.settings.mirror.head_min;
+            let joins = self.id(head) != self.id(this)
+                && to_head >= self.settings.mirror.head_min
+                && (of == head || self.is_more_than_its_site(this, head, to_head));
             joins.then_some((score, head))
         })
     }
@@ -464,7 +500,12 @@ impl<'a> Naive<'a> {
             let scores = SentenceScores::of_lengths(n, n_chars, chars(this), chars(of));
             let is_part = matches!(scores.class(), Some(relation::Class::Identical | relation::Class::Contained));
             let n_chars_min = self.settings.mirror.contained_chars_min.into();
-            is_part && n >= 2 && chars(this).min(chars(of)) >= n_chars_min && has_grams(of)
+            let is_part = is_part && n >= 2 && chars(this).min(chars(of)) >= n_chars_min && has_grams(of);
+            let shared = hits.iter().filter(|hit| hit.1 == of).map(|hit| hit.0);
+            is_part
+                && (!self.are_of_one_site(this, of)
+                    || scores.containment.get() >= self.settings.mirror.site_containment_min
+                        && self.is_text(this, shared))
         };
         let found = kin.into_iter().take(4 * self.settings.mirror.related_max).find(is_contained);
         found.map(|(of, _)| of).filter(|_| signatures.kind == Kind::Page)

@@ -496,10 +496,10 @@ fn revisions_repeat_what_was_said() {
 #[test]
 fn a_part_stays_its_own_head() {
     let settings = Settings::default();
-    let day = at("http://log.example/2026/05/03", &sentences(1, 0..5));
-    let month: Vec<String> = (1..=5).flat_map(|article| sentences(article, 0..5)).collect();
+    let day = at("http://log.example/2026/05/03", &sentences(1, 0..8));
+    let month: Vec<String> = (1..=5).flat_map(|article| sentences(article, 0..8)).collect();
     let month = at("http://log.example/2026/05", &month);
-    let copy = at("http://other.example/copy", &sentences(1, 0..5));
+    let copy = at("http://other.example/copy", &sentences(1, 0..8));
     let told = told(vec![day, month, copy], &settings);
     let part = told["http://log.example/2026/05"].mirror.as_ref().unwrap();
     assert_eq!((part.of.as_str(), part.size, part.relation.name()), ("http://log.example/2026/05/03", 1, "archive"));
@@ -507,6 +507,53 @@ fn a_part_stays_its_own_head() {
     let copy = told["http://other.example/copy"].mirror.as_ref().unwrap();
     assert_eq!((copy.of.as_str(), copy.size), ("http://log.example/2026/05/03", 2));
     assert_eq!(copy.direction, Direction::Equal);
+}
+
+/// A shop whose pages have forty lines of a menu and a note about parcels in common, and little or nothing of their own.
+#[test]
+fn what_a_site_puts_around_its_pages_makes_no_mirrors() {
+    use super::articles::word;
+    let line = |number: u64| (0..4).map(|place| word(7 * number + place)).collect::<Vec<_>>().join(" ");
+    let site = |url: &str, own: &[String]| {
+        let menu: String = (0..40).map(|number| format!("<div>{}</div>", line(number))).collect();
+        let own: String = own.iter().map(|paragraph| format!("<p>{paragraph}</p>")).collect();
+        let note = sentences(900, 0..3).join(" ");
+        html_page(url, Some(url), &format!("<body><div>{menu}<div>{own}</div><div>{note}</div></div></body>"))
+    };
+    let host = "http://shop.example";
+    let url = |path: &str| format!("{host}{path}");
+    let article = sentences(1, 0..9);
+    let inputs = vec![
+        site(&url("/"), &sentences(2, 0..1)),
+        site(&url("/login"), &[]),
+        site(&url("/contact"), &sentences(3, 0..2)),
+        site(&url("/goods/1"), &sentences(4, 0..1)),
+        site(&url("/goods/2"), &sentences(5, 0..1)),
+        site(&url("/goods/3"), &sentences(6, 0..6)),
+        site(&url("/news?id=1"), &article),
+        // All of these are pages that were there before.
+        site(&url("/goods/1?sid=77"), &sentences(4, 0..1)),
+        site(&url("/entry"), &[]),
+        at(&url("/print?id=1"), &article),
+        at("http://other.example/all", &[article.clone(), sentences(7, 0..20)].concat()),
+        at(&url("/all"), &[sentences(8, 0..20), sentences(9, 0..9)].concat()),
+        at(&url("/one"), &sentences(9, 0..9)),
+    ];
+    let expected = BTreeMap::from([
+        (url("/goods/1?sid=77"), (url("/goods/1"), "mirror")),
+        (url("/entry"), (url("/login"), "mirror")),
+        (url("/print?id=1"), (url("/news?id=1"), "archive")),
+        (url("/one"), (url("/all"), "archive")),
+        ("http://other.example/all".to_owned(), (url("/print?id=1"), "excerpt_list")),
+    ]);
+    let settings = Settings::default();
+    for verdicts in [folded(&judged(inputs.clone(), &settings)), folded(&judged_exactly(inputs, &settings))] {
+        let mirrors = verdicts.iter().filter(|verdict| is(verdict, Class::Mirror)).map(|verdict| {
+            let mirror = verdict.mirror.as_ref().unwrap();
+            (verdict.id.clone(), (mirror.of.clone(), mirror.relation.name()))
+        });
+        assert_eq!(mirrors.collect::<BTreeMap<_, _>>(), expected);
+    }
 }
 
 /// Of an article and a half of it, the sentences of both are 0.67 the same.

@@ -1,0 +1,221 @@
+//! Where two pages stand to each other: on one site or two, and on one site under one address or two.
+//!
+//! The pages of a site have its menus, footers, forms and notes in common, often far more words than each has of its own. So
+//! what is a copy elsewhere says little of two pages of one site under two addresses: of 176 mirrors among 1,954 pages of the open
+//! web three quarters were such pairs, with nothing in common but what their site puts around everything. They are
+//! copies where all their words are the same, or where far more agrees and it is prose: menus have short lines.
+//!
+//! One page can have several addresses (with and without `www`, a session in the query, a mirror or a version in another folder);
+//! these are told by their form.
+//!
+//! # Invariants
+//! - The same from either side. (`the_vicinity_has_no_direction`)
+//! - No host of another registered domain is of one site. (`a_site_is_a_registered_domain`)
+//! - What tells sessions and versions apart tells no pages apart. (`one_page_has_many_addresses`)
+
+use crate::config::MirrorSettings;
+use crate::document::identity::registered_domain;
+use crate::document::links;
+use crate::signature::LongSentence;
+
+/// Where two pages stand to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vicinity {
+    /// On different sites, or nobody knows.
+    Elsewhere,
+    /// On one site, under different addresses.
+    SameSite,
+    /// On one site, under addresses of one page.
+    SamePage,
+}
+
+impl Vicinity {
+    /// That of two absolute URLs, normalised.
+    pub fn of(this: &str, that: &str) -> Self {
+        match (Address::of(this), Address::of(that)) {
+            (Some(this), Some(that)) if this.site == that.site && this.is_page_of(&that) => Self::SamePage,
+            (Some(this), Some(that)) if this.site == that.site => Self::SameSite,
+            _ => Self::Elsewhere,
+        }
+    }
+}
+
+/// A URL, as far as it names a page.
+struct Address<'a> {
+    /// The registered domain, or a host that has none.
+    site: &'a str,
+    host: &'a str,
+    /// Folders and the page's own name, without its ending; a page that is the index of its folder has none.
+    path: Vec<&'a str>,
+    /// Parameters, ascending, but for those of sessions and campaigns.
+    query: Vec<&'a str>,
+}
+
+impl<'a> Address<'a> {
+    fn of(url: &'a str) -> Option<Self> {
+        let host = links::host(url)?;
+        let host = host.strip_prefix("www.").unwrap_or(host);
+        let (_, rest) = url.split_once("://")?;
+        let rest = rest.split_once('#').map_or(rest, |(rest, _)| rest);
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        // Some sites write the session behind a semicolon.
+        let bare = |part: &'a str| part.split_once(';').map_or(part, |(part, _)| part);
+        let mut path: Vec<&str> = rest.split('/').skip(1).map(bare).filter(|part| !part.is_empty()).collect();
+        if let Some(name) = path.pop() {
+            path.extend(Some(stem(name)).filter(|name| !matches!(*name, "index" | "default")));
+        }
+        let mut query: Vec<&str> = query.split('&').filter(|parameter| !is_aside(parameter)).collect();
+        query.sort_unstable();
+        Some(Self { site: registered_domain(host).unwrap_or(host), host, path, query })
+    }
+
+    /// Whether both name one page of their site.
+    fn is_page_of(&self, other: &Self) -> bool {
+        if self.query != other.query || self.path.len() != other.path.len() || self.path.last() != other.path.last() {
+            return false;
+        }
+        let mut differing = self.path.iter().zip(&other.path).filter(|(this, that)| this != that);
+        let is_one_host = self.host == other.host;
+        match (differing.next(), differing.next()) {
+            // The homes of two hosts are two pages.
+            (None, _) => is_one_host || !self.path.is_empty(),
+            (Some((this, that)), None) => !is_one_host || are_versions(this, that),
+            _ => false,
+        }
+    }
+}
+
+/// A file's name without its ending: pages move from `.php` to `.html` and to none.
+fn stem(name: &str) -> &str {
+    match name.rsplit_once('.') {
+        Some((stem, ending)) if !stem.is_empty() && ending.bytes().all(|byte| byte.is_ascii_alphabetic()) => stem,
+        _ => name,
+    }
+}
+
+/// Whether a parameter says nothing of the page: empty, of a session, of a campaign.
+fn is_aside(parameter: &str) -> bool {
+    let name = parameter.split_once('=').map_or(parameter, |(name, _)| name).to_ascii_lowercase();
+    parameter.is_empty() || name.starts_with("utm_") || name.contains("sess") || name.ends_with("sid")
+}
+
+/// Whether two folders differ in nothing but the number of a version: `v2`, `clang-14`, `3.11`. A bare number is that of a thing.
+fn are_versions(this: &str, that: &str) -> bool {
+    let parts = |folder: &'_ str| {
+        let at = folder.find(|c: char| c.is_ascii_digit())?;
+        let (name, number) = folder.split_at(at);
+        let is_number = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        (is_number && (at > 0 || number.contains('.'))).then(|| name.to_owned())
+    };
+    parts(this).zip(parts(that)).is_some_and(|(this, that)| this == that)
+}
+
+/// Characters of a sentence that is more than a line of a menu. Scripts without spaces need half as many.
+const PROSE_CHARS_MIN: u32 = 60;
+
+/// The length of some long sentences, and how much of it is prose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Prose {
+    pub(crate) n_chars: u64,
+    pub(crate) n_prose_chars: u64,
+}
+
+impl Prose {
+    /// That of `sentences`, in a script without spaces or with them.
+    pub(crate) fn of<'a>(sentences: impl Iterator<Item = &'a LongSentence>, unspaced: bool) -> Self {
+        let chars_min = PROSE_CHARS_MIN >> u32::from(unspaced);
+        sentences.fold(Self::default(), |prose, sentence| {
+            let n_chars = u64::from(sentence.n_chars);
+            Self {
+                n_chars: prose.n_chars + n_chars,
+                n_prose_chars: prose.n_prose_chars + if sentence.n_chars >= chars_min { n_chars } else { 0 },
+            }
+        })
+    }
+}
+
+impl MirrorSettings {
+    /// Whether two pages of one site that have `prose` in common have a text in common, and not what their site puts around
+    /// everything: enough of it, and three quarters in sentences longer than a menu's lines.
+    pub(crate) fn is_text(&self, prose: Prose, unspaced: bool) -> bool {
+        let Prose { n_chars, n_prose_chars } = prose;
+        n_prose_chars >= u64::from(self.site_chars_min >> u32::from(unspaced)) && 4 * n_prose_chars >= 3 * n_chars
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn one_page_has_many_addresses() {
+        for (this, that) in [
+            ("http://a.example/", "https://www.a.example/index.html"),
+            ("http://a.example/x/", "http://a.example/x/index.php"),
+            ("http://a.example/articles/318674", "http://a.example/articles/318674.php"),
+            ("http://a.example/x?b=2&a=1", "http://a.example/x?a=1&b=2&utm_source=mail"),
+            ("http://a.example/x;jsessionid=9?a=1", "http://a.example/x?a=1&PHPSESSID=7&sid=8"),
+            ("http://m.a.example/x/y", "http://a.example/x/y"),
+            ("http://clang-13.a.example/clang-13/html/x.html", "http://clang-14.a.example/clang-14/html/x.html"),
+            ("http://amd64.a.example/amd64/x.html", "http://arm64.a.example/arm64/x.html"),
+            ("http://docs.a.example/3.11/os.html", "http://docs.a.example/3.12/os.html"),
+            ("http://docs.a.example/v1/os.html", "http://docs.a.example/v2/os.html"),
+        ] {
+            assert_eq!(Vicinity::of(this, that), Vicinity::SamePage, "{this} and {that}");
+        }
+    }
+
+    #[test]
+    fn a_site_has_many_pages() {
+        for (this, that) in [
+            ("http://a.example/", "http://a.example/login"),
+            ("http://a.example/?p=register", "http://a.example/?p=club"),
+            ("http://a.example/x", "http://a.example/x?page=2"),
+            ("http://a.example/goods/5/", "http://a.example/goods/6/"),
+            ("http://a.example/goods/5/rated", "http://a.example/goods/6/rated"),
+            ("http://a.example/joe/about", "http://a.example/ann/about"),
+            ("http://a.example/2014/11/page/2/", "http://a.example/2015/05/page/2/"),
+            ("http://north.a.example/", "http://south.a.example/"),
+            ("http://192.0.2.1/x", "http://192.0.2.1/y"),
+        ] {
+            assert_eq!(Vicinity::of(this, that), Vicinity::SameSite, "{this} and {that}");
+        }
+    }
+
+    #[test]
+    fn a_site_is_a_registered_domain() {
+        for (this, that) in [
+            ("http://a.example/x", "http://b.example/x"),
+            ("http://a.co.uk/x", "http://b.co.uk/x"),
+            ("http://a.github.io/x", "http://b.github.io/x"),
+            ("http://192.0.2.1/x", "http://192.0.2.2/x"),
+            ("file:///x", "file:///x"),
+            ("", ""),
+        ] {
+            assert_eq!(Vicinity::of(this, that), Vicinity::Elsewhere, "{this} and {that}");
+        }
+    }
+
+    #[test]
+    fn a_menu_is_no_text() {
+        let settings = crate::config::Settings::default().mirror;
+        let lines =
+            |n_lines: usize, n_chars: u32| vec![LongSentence { hash: 0, n_chars, core: true, position: 0 }; n_lines];
+        let is_text = |sentences: &[LongSentence], unspaced: bool| {
+            settings.is_text(Prose::of(sentences.iter(), unspaced), unspaced)
+        };
+        assert!(is_text(&lines(10, 60), false) && !is_text(&lines(9, 60), false));
+        assert!(!is_text(&lines(100, 59), false), "however many there are");
+        assert!(is_text(&lines(10, 30), true) && !is_text(&lines(10, 29), true));
+        assert!(is_text(&[lines(10, 60), lines(10, 20)].concat(), false), "an article and its menu");
+        assert!(!is_text(&[lines(10, 60), lines(11, 20)].concat(), false), "a menu and a note");
+    }
+
+    proptest! {
+        #[test]
+        fn the_vicinity_has_no_direction(this in "(https?://)?(www\\.)?[ab]\\.(c\\.)?example(/[ab12.]{0,3}){0,3}([?;&][ab]=[12]){0,2}\\PC{0,2}", that in "http://[ab]\\.(c\\.)?example(/[ab12.]{0,3}){0,3}([?&][ab]=[12]){0,2}|\\PC{0,9}") {
+            prop_assert_eq!(Vicinity::of(&this, &that), Vicinity::of(&that, &this));
+        }
+    }
+}
