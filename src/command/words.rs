@@ -51,6 +51,7 @@ pub(super) fn objection(objection: Objection) -> &'static str {
         Objection::Likeness => "they have keys in common, and are not alike enough",
         Objection::Core(..) => "without menus, quotes and footers they are not the same",
         Objection::LittleCore => "the few words outside of quotes and footers are not the same",
+        Objection::Site => "they are pages of one site, and share what it puts around its pages, or too little text",
         Objection::Head(_) => "it is like a copy of a third document, and too unlike that one",
     }
 }

@@ -42,6 +42,13 @@ impl NoMirror {
         let mut scores = vec![measure.score(likeness, mirror)];
         scores.extend(match objection {
             Objection::Likeness | Objection::LittleCore => None,
+            Objection::Site => Some(least(
+                "mirror",
+                "likeness on one site, of a text",
+                likeness,
+                mirror.site_resemblance_min,
+                "mirror.site_resemblance_min",
+            )),
             Objection::Core(core, core_min) => Some(measure.core_score(core, core_min)),
             Objection::Head(to_head) => {
                 Some(least("mirror", "likeness to the head", to_head, mirror.head_min, "mirror.head_min"))

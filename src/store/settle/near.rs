@@ -4,12 +4,13 @@
 //!
 //! # Invariants
 //! - There is an objection to whoever is no copy, and to nobody else. (`an_objection_is_what_a_copy_has_not`)
-//! - Whoever begins a group has no copy before it, and is told what its nearest wants. (`who_is_near_is_told_why_it_is_no_copy`)
+//! - Whoever begins a group has no copy before it, and is told what its nearest wants. (`who_is_near_is_told_why_it_is_no_copy`,
+//!   `pages_of_one_site_are_told_so`)
 
 use super::super::proof::{Likeness, Proof};
 use super::super::settled::Settled;
 use super::super::{Arrival, Ref};
-use super::Settler;
+use super::{Candidate, SHOWN, Settler};
 use crate::config::MirrorSettings;
 use serde::{Serialize, Serializer};
 
@@ -33,6 +34,8 @@ pub enum Objection {
     Core(f64, f64),
     /// They are, but one of them has only a few words outside of quotations and footers, and they are not the other's.
     LittleCore,
+    /// They are, but they are pages of one site, and what they share may be what the site puts around its pages.
+    Site,
     /// They are, but it is only so much like the first of the other's group.
     Head(f64),
 }
@@ -44,6 +47,7 @@ impl Objection {
             Self::Likeness => "likeness",
             Self::Core(..) => "core",
             Self::LittleCore => "little_core",
+            Self::Site => "site",
             Self::Head(_) => "head",
         }
     }
@@ -83,7 +87,7 @@ impl Settler {
         let mut settled = Settled::new(self.position(), None, self.server(arrival));
         self.gather(keys, &mut settled, &mut candidates, came_before);
         let compared = candidates.iter().filter_map(|candidate| {
-            let (likeness, objection) = self.objection(arrival, proof, candidate.of)?;
+            let (likeness, objection) = self.objection(arrival, proof, candidate)?;
             Some((likeness.score, std::cmp::Reverse(self.prototypes.born(candidate.of)), candidate.of, objection))
         });
         // The older of equals.
@@ -93,7 +97,8 @@ impl Settler {
     }
 
     /// How alike `arrival` is to `of`, and why it is no copy; `None` where nothing keeps it from being one.
-    fn objection(&self, arrival: &Arrival, proof: &Proof, of: Ref) -> Option<(Likeness, Objection)> {
+    fn objection(&self, arrival: &Arrival, proof: &Proof, candidate: &Candidate) -> Option<(Likeness, Objection)> {
+        let &Candidate { of, signals, .. } = candidate;
         let compared = |of: Ref| {
             let that = self.prototypes.proof(of, &mut Vec::new())?;
             let likeness = self.mirror.compared(proof, &that, arrival.unspaced)?;
@@ -101,11 +106,19 @@ impl Settler {
         };
         let (likeness, has_little_core) = compared(of)?;
         let objection = self.mirror.objection(likeness, has_little_core, arrival.unspaced);
-        let to_head = || {
-            let (to_head, _) = compared(self.prototypes.head_of(of)?)?;
-            (to_head.score < self.mirror.head_min).then_some(Objection::Head(to_head.score))
+        let is_by_its_site = |of: Ref, likeness: Likeness| {
+            let is_more = self.is_more_than_its_site(arrival, of, likeness, &mut Vec::new());
+            (!is_more).then_some(Objection::Site)
         };
-        Some((likeness, objection.or_else(to_head)?))
+        let by_its_site = || if signals & SHOWN == 0 { is_by_its_site(of, likeness) } else { None };
+        let to_head = || {
+            let head = self.prototypes.head_of(of)?;
+            let (to_head, _) = compared(head)?;
+            let is_far = to_head.score < self.mirror.head_min;
+            let is_far = is_far.then_some(Objection::Head(to_head.score));
+            is_far.or_else(|| if of == head { None } else { is_by_its_site(head, to_head) })
+        };
+        Some((likeness, objection.or_else(by_its_site).or_else(to_head)?))
     }
 }
 
@@ -168,6 +181,25 @@ mod tests {
         assert_eq!(near(5), None);
         let likeness = store.near(&batch[1]).unwrap().likeness;
         assert!((likeness - 100.0 / 120.0).abs() < 1e-9, "{likeness}");
+    }
+
+    /// Most of two goods is their shop's. On another site it would be a copy.
+    #[test]
+    fn pages_of_one_site_are_told_so() {
+        let page = |url: &str, terms| {
+            let mut page = arrival(url, Kind::Page, terms);
+            page.signatures.shingles = page.signatures.shown.minhash.clone();
+            (page.url, page.domain) = (Some(url.to_owned()), None);
+            page
+        };
+        for (url, objection) in [("https://shop.example/b", Some(Objection::Site)), ("https://other.example/b", None)] {
+            let batch = [page("https://shop.example/a", 0..100), page(url, 10..110)];
+            let mut store = Store::new(&settings(4 << 20));
+            let (settled, _) = store.hits(&batch, 1);
+            store.end_batch();
+            assert_eq!(settled[1].joined.is_none(), objection.is_some(), "{url}");
+            assert_eq!(store.near(&batch[1]).map(|near| near.objection), objection, "{url}");
+        }
     }
 
     /// Each is near to the one before it; the first and the last are not.

@@ -204,7 +204,13 @@ impl Settler {
 
     /// Whether `arrival` has more in common with `of` than what a site puts around its pages. Their likeness is known; on one site, under
     /// two addresses, it has to be that of most they have, and of a text.
-    fn is_more_than_its_site(&self, arrival: &Arrival, of: Ref, likeness: Likeness, scratch: &mut Vec<u8>) -> bool {
+    pub(super) fn is_more_than_its_site(
+        &self,
+        arrival: &Arrival,
+        of: Ref,
+        likeness: Likeness,
+        scratch: &mut Vec<u8>,
+    ) -> bool {
         let url = arrival.url.as_deref().filter(|_| arrival.signatures.kind == Kind::Page);
         let glance = url.and_then(|_| self.prototypes.glance(of, scratch));
         let urls = url.zip(glance.and_then(|glance| glance.url()));
