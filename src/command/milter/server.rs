@@ -89,8 +89,10 @@ impl Server {
             return Err(Unchecked::Paused);
         }
         let deadline = Instant::now() + self.timeout;
+        // Whoever gets a place when there is no time left to ask would blame the server for it.
+        let patience = Instant::now() + self.timeout.mul_f64(0.9);
         let asked = async {
-            let _permit = match tokio::time::timeout_at(deadline.into(), self.at_once.acquire()).await {
+            let _permit = match tokio::time::timeout_at(patience.into(), self.at_once.acquire()).await {
                 Ok(permit) => permit.expect("it is never closed"),
                 Err(_) => return Err(Unchecked::Busy),
             };
