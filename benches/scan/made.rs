@@ -39,6 +39,7 @@ impl Made {
             span: Span { start: 6 * gram.position, end: 6 * gram.position + 29 },
             lead: (2, 12),
             trail: (2, 12),
+            echo: 0,
         });
         let sentences = (0..n_sentences).map(|index| LongSentence {
             hash: random(3, index),

@@ -60,7 +60,7 @@ impl Table for Postings {
     }
 
     fn insert(&mut self, key: u64, of: Ref) {
-        self.post(key, of, 0, Owners::halves(4), |_| true);
+        self.post(key, of.into(), 0, Owners::halves(4), |_| true);
     }
 }
 

@@ -5,21 +5,28 @@
 //! makes them copies. The rules look at whole lines of the visible text, where white space is collapsed already (the
 //! signature's `-- ` is `--`). They are those that readers of mail know from sight; a rule that would take the only
 //! text of a mail away (a header block with nothing above it is a forwarded mail) is not applied, except to the bare
-//! footer of a list, which is no text.
+//! footer of a list, which is no text. So a quotation is an aside only beside words of the sender's own: where there are none, it
+//! is the message, and what is an aside is told inside of it.
 //!
 //! # Invariants
+//! - What a mail without words of its own quotes or forwards is no aside; the footers and signatures in it and below it are.
+//!   (`what_a_mail_only_quotes_is_its_message`)
 //! - Asides are whole lines below the subject, in order, apart from each other. (`asides_are_whole_lines_in_order`)
 //! - Time is linear in the text. (`a_text_of_introductions_is_marked_in_linear_time`)
 //! - A company's notice of confidentiality is a footer, wherever in the rest of the mail it ends what was written.
 //!   (`a_disclaimer_is_a_footer`)
 
 mod disclaimer;
+mod phrases;
 
 use super::html::Tag;
 use super::{Element, Span};
 use memchr::memmem::Finder;
+use phrases::{
+    DEVICES, HEADER_NAMES, INTRODUCTION_VERBS, INTRODUCTION_WORDS, LEAVE_WORDS, LIST_WORDS, ORIGINAL_MESSAGE,
+    PERSON_LAST_VERBS,
+};
 use serde::Serialize;
-use std::sync::LazyLock;
 
 /// A marked stretch of a mail's text, whole lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -51,6 +58,8 @@ const NOTICE_BYTES_MAX: usize = 300;
 /// Lines over which an introduction ("On … wrote:") may be wrapped, and within which a header block shows itself.
 const WRAPPED_LINES_MAX: usize = 3;
 const HEADER_LINES_MAX: usize = 8;
+/// So often the `>` of a mail that only quotes are taken off: who forwards what was forwarded has two or three of them.
+const UNQUOTED_MAX: usize = 4;
 /// A key of 4096 bits makes 14 lines, with a comment or two.
 const PGP_LINES_MAX: usize = 40;
 
@@ -58,10 +67,11 @@ const PGP_LINES_MAX: usize = 40;
 /// `asides`. The `outline` says how far the quotation of an HTML mail goes.
 pub fn mark(text: &str, body: usize, outline: &[Element], asides: &mut Vec<Aside>) {
     let mut lines = Lines::of(text, body, outline);
-    lines.mark_quotes();
-    lines.mark_signatures();
-    lines.mark_footer();
-    lines.mark_disclaimer();
+    lines.mark();
+    while lines.only_quote() && lines.n_unquoted < UNQUOTED_MAX {
+        lines.unquote();
+        lines.mark();
+    }
     lines.collect(asides);
 }
 
@@ -77,6 +87,8 @@ struct Lines<'t> {
     text: &'t str,
     outline: &'t [Element],
     list: Vec<Line>,
+    /// How many marks of a quotation are left out where a line begins with them.
+    n_unquoted: usize,
 }
 
 impl<'t> Lines<'t> {
@@ -89,11 +101,38 @@ impl<'t> Lines<'t> {
             }
             start = end + 1;
         }
-        Self { text, outline, list }
+        Self { text, outline, list, n_unquoted: 0 }
     }
 
     fn at(&self, index: usize) -> &'t str {
-        self.text[self.list[index].span.range()].trim_ascii()
+        let line = self.text[self.list[index].span.range()].trim_ascii();
+        (0..self.n_unquoted).fold(line, |line, _| unquoted(line))
+    }
+
+    fn mark(&mut self) {
+        self.mark_quotes();
+        self.mark_signatures();
+        self.mark_footer();
+        self.mark_disclaimer();
+    }
+
+    /// Whether something is quoted, and nothing but rules and signs stands beside the asides.
+    fn only_quote(&self) -> bool {
+        let is_own = |index: usize| {
+            let line = self.at(index);
+            self.list[index].sort.is_none() && !is_rule(line) && line.contains(char::is_alphanumeric)
+        };
+        !(0..self.list.len()).any(is_own) && (0..self.list.len()).any(|index| self.is_quoted(index))
+    }
+
+    /// Takes the quoted lines for the mail. What introduces them stays an aside, as do signatures and footers below them.
+    fn unquote(&mut self) {
+        for index in 0..self.list.len() {
+            if self.list[index].sort == Some(AsideSort::Quoted) && self.is_quoted(index) {
+                self.list[index].sort = None;
+            }
+        }
+        self.n_unquoted += 1;
     }
 
     fn is_quoted(&self, index: usize) -> bool {
@@ -113,12 +152,16 @@ impl<'t> Lines<'t> {
             let line = self.at(index);
             let is_short = line.len() <= NOTICE_BYTES_MAX;
             let mut end = index + 1;
-            if is_quoted_line(line) {
+            if self.list[index].sort.is_some() {
+                // It was before the mail was found to be a quotation.
+            } else if is_quoted_line(line) {
                 self.set(index..end, AsideSort::Quoted);
-            } else if is_short && own_words && self.begins_original(index) {
-                // People who answer above leave everything below as it was.
-                end = self.list.len();
-                self.set(index..end, AsideSort::Quoted);
+            } else if is_short && self.begins_original(index) {
+                // People who answer above leave everything below as it was; without an answer it is forwarded.
+                if own_words {
+                    end = self.list.len();
+                    self.set(index..end, AsideSort::Quoted);
+                }
             } else if is_short && ends_introduction(line) {
                 let begin = self.introduction_begin(index);
                 if self.is_quoted(end) {
@@ -248,8 +291,8 @@ impl<'t> Lines<'t> {
         }
     }
 
-    /// The [disclaimer] that ends what is not marked yet: the end of the mail, or what stands above a quotation. With nothing
-    /// above it, it is the message.
+    /// The [disclaimer] that ends what is not marked yet: the end of the mail, or what stands above a quotation. With no words
+    /// above it, not even quoted ones, it is the message.
     fn mark_disclaimer(&mut self) {
         let is_free = |line: &Line| line.sort.is_none();
         let Some(last) = self.list.iter().rposition(is_free) else { return };
@@ -260,10 +303,10 @@ impl<'t> Lines<'t> {
         if !disclaimer::is_possible(below(first)) {
             return;
         }
-        let has_own_words =
-            |index: usize| (0..index).any(|above| is_free(&self.list[above]) && !is_rule(self.at(above)));
+        let is_text = |line: &Line| matches!(line.sort, None | Some(AsideSort::Quoted));
+        let has_text = |index: usize| (0..index).any(|above| is_text(&self.list[above]) && !is_rule(self.at(above)));
         let begin = (first..=last).find(|&index| disclaimer::is_one(below(index)));
-        if let Some(begin) = begin.filter(|&begin| has_own_words(begin)) {
+        if let Some(begin) = begin.filter(|&begin| has_text(begin)) {
             self.set(begin..last + 1, AsideSort::Footer);
         }
     }
@@ -313,6 +356,16 @@ fn is_quoted_line(line: &str) -> bool {
     }
 }
 
+/// A line without the outermost of the marks that make it a quoted one.
+fn unquoted(line: &str) -> &str {
+    let n_mark = match line.as_bytes() {
+        _ if !is_quoted_line(line) => 0,
+        [b'>' | b'|', ..] => 1,
+        _ => "Jo>".len(),
+    };
+    line[n_mark..].trim_ascii_start()
+}
+
 /// Four or more of the characters that lines are drawn with, and nothing else; or a title between two long rules.
 fn is_rule(line: &str) -> bool {
     let is_stroke = |c: char| matches!(c, '_' | '-' | '=' | '*' | '~' | '#' | '\u{2014}' | '\u{2500}' | '\u{2501}');
@@ -352,103 +405,6 @@ fn ends_introduction(line: &str) -> bool {
     INTRODUCTION_VERBS.iter().any(|verb| line.ends_with(verb))
         || PERSON_LAST_VERBS.iter().any(|verb| memchr::memmem::find(line.as_bytes(), verb.as_bytes()).is_some())
 }
-
-const ORIGINAL_MESSAGE: [&str; 14] = [
-    "Original Message",
-    "Original-Nachricht",
-    "Ursprüngliche Nachricht",
-    "Message d'origine",
-    "Message original",
-    "Mensaje original",
-    "Mensagem original",
-    "Messaggio originale",
-    "Oorspronkelijk bericht",
-    "Original meddelande",
-    "Исходное сообщение",
-    "元のメッセージ",
-    "原始邮件",
-    "Original Appointment",
-];
-
-/// From; Sent, Date; To, Subject.
-const HEADER_NAMES: [[&str; 5]; 11] = [
-    ["From", "Sent", "Date", "To", "Subject"],
-    ["Von", "Gesendet", "Datum", "An", "Betreff"],
-    ["De", "Envoyé", "Date", "À", "Objet"],
-    ["De", "Enviado", "Fecha", "Para", "Asunto"],
-    ["De", "Enviada em", "Data", "Para", "Assunto"],
-    ["Da", "Inviato", "Data", "A", "Oggetto"],
-    ["Van", "Verzonden", "Datum", "Aan", "Onderwerp"],
-    ["Från", "Skickat", "Datum", "Till", "Ämne"],
-    ["От", "Отправлено", "Дата", "Кому", "Тема"],
-    ["差出人", "送信日時", "日時", "宛先", "件名"],
-    ["发件人", "发送时间", "日期", "收件人", "主题"],
-];
-
-const INTRODUCTION_WORDS: [&str; 12] =
-    ["On", "Am", "Le", "El", "Em", "Il", "Op", "Den", "Dnia", "In a message dated", "At", "Quoting"];
-
-const PERSON_LAST_VERBS: [&str; 3] = [" schrieb ", " skrev ", " schreef "];
-
-const INTRODUCTION_VERBS: [&str; 23] = [
-    "wrote",
-    "writes",
-    "said",
-    "a écrit",
-    "escribió",
-    "escreveu",
-    "ha scritto",
-    "scrive",
-    "schrieb",
-    "schreef",
-    "skrev",
-    "napisał",
-    "napisał(a)",
-    "napisała",
-    "пишет",
-    "написал",
-    "написала",
-    "yazdı",
-    "kirjoitti",
-    "さんは書きました",
-    "写道",
-    "寫道",
-    "のメッセージ",
-];
-
-const DEVICES: [&str; 9] = [
-    "Sent from my ",
-    "Sent from Mail for ",
-    "Get Outlook for ",
-    "Von meinem ",
-    "Gesendet von ",
-    "Envoyé de mon ",
-    "Enviado desde mi ",
-    "Enviado do meu ",
-    "Inviato da ",
-];
-
-const LIST_WORDS: [&str; 3] = ["mailing list", "listinfo", "Yahoo! Groups"];
-
-/// To prepare a search costs as much as to search a tail.
-static LEAVE_WORDS: LazyLock<[Finder<'static>; 14]> = LazyLock::new(|| LEAVE.map(Finder::new));
-
-const LEAVE: [&str; 14] = [
-    "nsubscribe",
-    "NSUBSCRIBE",
-    "o be removed",
-    "pt-out",
-    "bmelden",
-    "abbestellen",
-    "ésabonner",
-    "ésinscrire",
-    "darse de baja",
-    "ancelar inscri",
-    "isiscriv",
-    "тписаться",
-    "配信停止",
-    "退订",
-];
 
 #[cfg(test)]
 mod tests {
@@ -507,7 +463,7 @@ mod tests {
             ("____\nnothing above the line", "  "),
             ("____\nseams mailing list\nseams@list.example", "FFF"),
             ("--\nnothing above the dashes", "  "),
-            ("> quoted\n--\nAnn", "QSS"),
+            ("Yes\n> quoted\n--\nAnn", " QSS"),
             ("Text\nTo unsubscribe, write to x-unsubscribe@list.example\nRegards", " FF"),
             ("Text\nUm sich abzumelden oder abmelden zu lassen", " F"),
             ("- one\n- two", "  "),
@@ -522,6 +478,37 @@ mod tests {
     }
 
     #[test]
+    fn what_a_mail_only_quotes_is_its_message() {
+        for (body, margins) in [
+            ("> one\n> two", "  "),
+            ("> > one\n> > two", "  "),
+            ("JS> one\n| two", "  "),
+            ("> one\n> > two\n> three", " Q "),
+            ("> Yes\n> On Mon, 1 Jan 2024 at 10:00, Ann wrote:\n> > one\n> > two", " QQQ"),
+            ("On Mon, 1 Jan 2024, Ann wrote:\n> one\n> two", "Q  "),
+            ("Begin forwarded message:\n> From: Ann\n> Date: today\n> To: Bob\n> one", "Q    "),
+            ("> one\n...\n> two\n:-)", "    "),
+            ("+1\n> one\n> two", " QQ"),
+            ("> one\n> two\n+1", "QQ "),
+            ("> one\n--\nAnn", " SS"),
+            ("> one\n> --\n> Ann", " SS"),
+            ("> one\nSent from my telephone", " S"),
+            ("> one\n____\nseams mailing list", " FF"),
+            ("> one\n> ____\n> seams mailing list\n____\nseams mailing list", " FFFF"),
+            ("> ____\n> seams mailing list", "FF"),
+            ("____\nseams mailing list", "FF"),
+            ("-----Original Message-----\nFrom: Ann\nSent: today\nTo: Bob\nSubject: x\none", "      "),
+            ("---------- Forwarded message ---------\nFrom: Ann\nDate: today\nSubject: x\nTo: Bob\none", "      "),
+            ("See below\n-------- Forwarded Message --------\none", " QQ"),
+            ("----- Forwarded Message -----\nYes\n-----Original Message-----\nFrom: Ann\none", "  QQQ"),
+        ] {
+            assert_eq!(marked(body), margins, "{body}");
+        }
+        let deep = "> > > > > > one\n".repeat(3);
+        assert_eq!(marked(deep.trim_end()), "QQQ", "nobody forwards as often as that");
+    }
+
+    #[test]
     fn a_disclaimer_is_a_footer() {
         let notice = "This e-mail and any attachments are confidential. If you are not\nthe intended recipient, please delete it.";
         for (body, margins) in [
@@ -532,7 +519,7 @@ mod tests {
             (format!("Text\n> {notice}\nAnd more text"), " Q  "),
             (notice.to_owned(), "  "),
             (format!("____\n{notice}"), "   "),
-            (format!("> quoted\n{notice}"), "Q  "),
+            (format!("> quoted\n{notice}"), " FF"),
             (format!("Text\n{notice}\n{}", "a line of text\n".repeat(90)), ""),
         ] {
             assert_eq!(marked(&body).trim_end(), margins.trim_end(), "{body}");

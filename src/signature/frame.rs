@@ -10,7 +10,7 @@
 //! - The order of items does not count. (`order_does_not_count`)
 //! - A head item weighs four attribute names. (`a_head_item_weighs_four`)
 
-use super::{hex, jaccard, keyed::mix, minhash::MinHash};
+use super::{agreement::n_agreeing, hex, jaccard, keyed::mix, minhash::MinHash};
 use crate::document::{FrameItem, FramePart};
 use serde::{Serialize, Serializer};
 
@@ -92,8 +92,8 @@ impl Frame {
 
 /// [`Frame::similarity`] of bare slots.
 pub fn similarity(a: &[u8], b: &[u8]) -> f64 {
-    let agreeing = a.iter().zip(b).filter(|(a, b)| a == b).count();
-    ((agreeing as f64 / SLOTS as f64 * 256.0 - 1.0) / 255.0).max(0.0)
+    let agreeing = n_agreeing(a, b, |_| true);
+    ((f64::from(agreeing) / SLOTS as f64 * 256.0 - 1.0) / 255.0).max(0.0)
 }
 
 /// [`Frame::bands`] of bare slots.

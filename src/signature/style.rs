@@ -14,7 +14,7 @@
 //! - A page of few distinct grams has an exact digest instead, one of less than 32 bytes nothing.
 //!   (`little_noise_has_a_digest_and_less_has_nothing`)
 
-use super::{hex, jaccard, keyed::mix};
+use super::{agreement::n_agreeing, hex, jaccard, keyed::mix};
 use serde::{Serialize, Serializer};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
@@ -74,7 +74,7 @@ impl Bins {
 
     /// The bins that are filled and equal. Of 128 bins without a common gram, half a bin agrees by chance.
     pub fn matching(&self, other: &Self) -> usize {
-        self.0.iter().zip(other.0.iter()).map(|(&a, &b)| usize::from(a == b && a != 0)).sum()
+        n_agreeing(self.0.as_slice(), other.0.as_slice(), |bin| bin != 0) as usize
     }
 
     /// The bins that are filled here and in `other`, and those filled in at least one.

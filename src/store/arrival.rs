@@ -113,6 +113,11 @@ impl Arrival {
             signatures,
         }
     }
+
+    /// How many distinct grams it has.
+    pub fn n_grams(&self) -> usize {
+        self.places.iter().filter(|place| !place.is_echo()).count()
+    }
 }
 
 #[cfg(test)]

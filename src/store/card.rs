@@ -58,6 +58,11 @@ pub struct Glance<'a> {
 }
 
 impl<'a> Glance<'a> {
+    /// Its id.
+    pub fn id(&self) -> &'a str {
+        self.id
+    }
+
     /// Its URL.
     pub fn url(&self) -> Option<&'a str> {
         if self.is_url { Some(self.id) } else { self.url }
@@ -74,10 +79,10 @@ impl<'a> Glance<'a> {
     }
 }
 
-/// Numbers of a place, as it is packed.
+/// Numbers of a place, as it is packed. An echo has one more.
 const STEPS: usize = 8;
-/// Bytes of a place at most, as it is packed: four numbers of 32 bits and four of 16.
-pub(super) const STEP_BYTES_MAX: usize = 4 * 5 + 4 * 3;
+/// Bytes of a place at most, as it is packed: five numbers of 32 bits and four of 16.
+pub(super) const STEP_BYTES_MAX: usize = 5 * 5 + 4 * 3;
 
 impl Card {
     /// The card of an arrival. URLs beyond `url_bytes_max` are left out.
@@ -89,7 +94,7 @@ impl Card {
             .clone()
             .filter(|canonical| Some(canonical) != arrival.url.as_ref() && canonical.len() <= url_bytes_max);
         Self {
-            n_grams: arrival.places.len() as u32,
+            n_grams: arrival.n_grams() as u32,
             places: packed(arrival.places.iter().take(grams_max)),
             id: arrival.id.clone(),
             url,
@@ -118,7 +123,7 @@ impl Card {
         if self.is_url { Some(&self.id) } else { self.url.as_deref() }
     }
 
-    /// How many grams it has, whether or not it is kept where they stand.
+    /// How many distinct grams it has, whether or not it is kept where they stand.
     pub fn n_grams(&self) -> usize {
         self.n_grams as usize
     }
@@ -159,18 +164,21 @@ fn packed<'a>(places: impl ExactSizeIterator<Item = &'a Place>) -> Vec<u8> {
     // Most numbers are small.
     let (mut bytes, mut last) = (Vec::with_capacity(STEPS * places.len() + STEP_BYTES_MAX), Place::default());
     for place in places {
-        let steps: [u32; STEPS] = [
+        // A gram has a few units: there is room for a bit beside their number.
+        let n_units = place.end.wrapping_sub(place.first);
+        let steps: [u32; STEPS + 1] = [
             place.first.wrapping_sub(last.first),
-            place.end.wrapping_sub(place.first),
+            n_units << 1 | u32::from(place.is_echo()),
             place.span.start.wrapping_sub(last.span.start),
             place.span.end.wrapping_sub(place.span.start),
             place.lead.0.into(),
             place.lead.1.into(),
             place.trail.0.into(),
             place.trail.1.into(),
+            place.echo,
         ];
         let (mut packed, mut n) = ([0; STEP_BYTES_MAX], 0);
-        for mut step in steps {
+        for mut step in steps.into_iter().take(STEPS + usize::from(place.is_echo())) {
             while step >= 0x80 {
                 packed[n] = step as u8 | 0x80;
                 (step, n) = (step >> 7, n + 1);
@@ -201,13 +209,15 @@ fn unpacked(mut bytes: &[u8]) -> Vec<Place> {
     while let Some(first) = step() {
         let (first, [n_units, start, n_bytes, lead, lead_bytes, trail, trail_bytes]) =
             (last.first.wrapping_add(first), std::array::from_fn(|_| step().unwrap_or(0)));
+        let echo = if n_units & 1 == 1 { step().unwrap_or(0) } else { 0 };
         let start = last.span.start.wrapping_add(start);
         last = Place {
             first,
-            end: first.wrapping_add(n_units),
+            end: first.wrapping_add(n_units >> 1),
             span: Span { start, end: start.wrapping_add(n_bytes) },
             lead: (lead as u16, lead_bytes as u16),
             trail: (trail as u16, trail_bytes as u16),
+            echo,
         };
         places.push(last);
     }
@@ -221,11 +231,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn places_are_read_as_written(places: Vec<(u32, u32, u32, u32, (u16, u16), (u16, u16))>, cut: usize) {
+        fn places_are_read_as_written(places: Vec<(u32, u16, u32, u32, (u16, u16), (u16, u16), Option<u32>)>, cut: usize) {
             let places: Vec<Place> = places
                 .into_iter()
-                .map(|(first, end, start, span_end, lead, trail)| {
-                    Place { first, end, span: Span { start, end: span_end }, lead, trail }
+                .map(|(first, n_units, start, span_end, lead, trail, echo)| {
+                    let (end, echo) = (first.wrapping_add(n_units.into()), echo.unwrap_or(0));
+                    Place { first, end, span: Span { start, end: span_end }, lead, trail, echo }
                 })
                 .collect();
             let bytes = packed(places.iter());

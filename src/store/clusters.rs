@@ -16,6 +16,7 @@ pub(super) use leader::{LEADER_BYTES, Leader};
 
 use super::cluster::{Cluster, ClusterState, Member, Merge, id, name};
 use super::look::{Look, Resemblance};
+use super::prefetch::prefetch;
 use super::reference::{Ref, next};
 use super::rows::Rows;
 use super::ties::{TIES_MAX, Ties};
@@ -121,6 +122,21 @@ impl Clusters {
 
     pub(super) fn get(&self, of: Ref) -> Option<&Leader> {
         self.leaders.get(of.slot as usize).filter(|leader| leader.is_live && leader.generation == of.generation)
+    }
+
+    /// Asks for the fixed part of `of`.
+    pub(super) fn prefetch(&self, of: Ref) {
+        if let Some(leader) = self.leaders.get(of.slot as usize) {
+            prefetch(&leader.generation);
+            prefetch(&leader.look);
+        }
+    }
+
+    /// Asks for what `of` is compared by.
+    pub(super) fn prefetch_look(&self, of: Ref) {
+        if let Some(look) = self.get(of).and_then(|leader| leader.look.as_ref()) {
+            look.prefetch();
+        }
     }
 
     /// How much `look` resembles the leader `of`, if it lives.

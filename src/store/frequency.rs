@@ -20,7 +20,6 @@
 
 use super::bytes::{Damaged, Reader};
 use super::doorkeeper::{self, Doorkeeper};
-use super::prefetch::prefetch;
 use crate::signature::keyed::mix;
 
 /// Counters of a bucket: one cache line.
@@ -62,10 +61,8 @@ impl SentenceCounts {
     /// Asks for what [`Self::add`] looks at.
     #[inline]
     pub(super) fn prefetch(&self, hash: u64) {
-        let mixed = mix(hash, self.key);
-        let (start, _) = self.current.place(mixed);
-        prefetch(&self.current.counters[start]);
-        self.current.doorkeeper.prefetch(mixed);
+        // Most sentences are new, and the doorkeeper says so: whoever has a counter is known to it.
+        self.current.doorkeeper.prefetch(mix(hash, self.key));
     }
 
     /// Counts one more document with the sentence.
@@ -143,26 +140,26 @@ impl Generation {
 
     fn count(&self, mixed: u64) -> u8 {
         // Until the first generation is over, half of all questions end here.
-        if self.n_keys == 0 {
+        if self.n_keys == 0 || !self.doorkeeper.knows(mixed) {
             return 0;
         }
         let (start, print) = self.place(mixed);
         let counter = self.counters[start..start + BUCKET].iter().find(|&&counter| holds(counter, print));
-        counter.map_or_else(|| u8::from(self.doorkeeper.knows(mixed)), |&counter| counter as u8)
+        counter.map_or(1, |&counter| counter as u8)
     }
 
     /// Counts one more; whether it is the first.
     fn add(&mut self, mixed: u64, n_displaced: &mut u64) -> bool {
+        if !self.doorkeeper.let_in(mixed) {
+            self.n_keys += 1;
+            return true;
+        }
         let (start, print) = self.place(mixed);
         let bucket = &mut self.counters[start..start + BUCKET];
         if let Some(counter) = bucket.iter_mut().find(|counter| holds(**counter, print)) {
             // The count is the lowest byte: it must not run over into the hash.
             *counter += u32::from(*counter & 255 < 255);
             return false;
-        }
-        if !self.doorkeeper.let_in(mixed) {
-            self.n_keys += 1;
-            return true;
         }
         let lowest = bucket.iter_mut().min_by_key(|counter| **counter & 255).expect("a bucket has counters");
         match *lowest & 255 {

@@ -14,6 +14,7 @@ use super::weigh::SentenceHit;
 use super::{Arrival, Ref, Settled, Store, salt};
 use crate::config::Settings;
 use crate::signature::sentences::distinct;
+use crate::text::grams::once_each;
 use std::collections::HashMap;
 
 /// All heads by what they hold.
@@ -104,7 +105,10 @@ impl Holders {
         shared.sort_unstable();
         held.grams = shared
             .chunk_by(|a, b| a.0 == b.0)
-            .map(|of_one| (self.head(of_one[0].0).of, of_one.iter().map(|(_, mine)| *mine).collect()))
+            .map(|of_one| {
+                let mine = of_one.iter().map(|(_, mine)| *mine).collect();
+                (self.head(of_one[0].0).of, once_each(mine, &arrival.places))
+            })
             .collect();
         for (key, mine) in sentence_keys(arrival, self.cross_kinds) {
             let holders = self.sentences.of(key).iter().map(|number| self.head(*number));

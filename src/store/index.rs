@@ -51,7 +51,7 @@ impl Index {
         let leaves = if n_same >= per_key_max {
             same.checked_ilog2().map(|oldest| oldest as usize)
         } else if len == WORDS {
-            line.iter().rposition(|&entry| !is_live(Ref::unpacked(entry)))
+            bits(line, |entry| !is_live(Ref::unpacked(entry))).checked_ilog2().map(|place| place as usize)
         } else {
             None
         };

@@ -22,7 +22,12 @@ pub(super) struct Lines {
 impl Lines {
     /// As many lines as fit into `n_bytes`, at least one.
     pub(super) fn new(n_bytes: usize) -> Self {
-        Self { region: Region::new(n_bytes / LINE_BYTES), n_pushed_out: 0 }
+        Self::several(n_bytes, 1).swap_remove(0)
+    }
+
+    /// `n` such tables side by side.
+    pub(super) fn several(n_bytes: usize, n: usize) -> Vec<Self> {
+        Region::several(n_bytes / LINE_BYTES, n).into_iter().map(|region| Self { region, n_pushed_out: 0 }).collect()
     }
 
     /// The number of the line that `key` belongs to: its upper bits, scaled.

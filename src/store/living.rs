@@ -1,10 +1,12 @@
-//! Who lives: the generation that each slot has, two bytes a slot.
+//! Who lives: the generation that each slot has, two bytes a slot; and in which slots somebody has died in this batch, a bit a slot.
 //!
 //! A full line of postings asks about five owners, and their records lie all over the memory: to look at them took a fifth of
-//! weighing in a store that is full. This is small enough to stay near to the processor.
+//! weighing in a store that is full. This is small enough to stay near to the processor. Of the dead it is asked whether they lived a
+//! moment ago, and of most slots the answer is that nobody has died there lately.
 //!
 //! # Invariants
 //! - Who lives does so in one generation, until it ends. (`a_generation_lives_until_it_ends`)
+//! - Who died in this batch is in a slot that is mourned. (`slots_are_mourned_until_the_batch_ends`)
 
 use super::reference::Ref;
 
@@ -12,13 +14,16 @@ use super::reference::Ref;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Living {
     generations: Vec<u16>,
+    /// A bit for each slot.
+    mourned: Vec<u64>,
 }
 
 impl Living {
     /// Whether `of` lives.
     #[inline]
     pub(super) fn has(&self, of: Ref) -> bool {
-        of.generation != 0 && self.generations.get(of.slot as usize) == Some(&of.generation)
+        let generation = self.generations.get(of.slot as usize).copied().unwrap_or(0);
+        (generation == of.generation) & (generation != 0)
     }
 
     /// `of` lives from now on, in place of whoever had its slot.
@@ -28,6 +33,29 @@ impl Living {
             self.generations.resize(slot + 1, 0);
         }
         self.generations[slot] = of.generation;
+    }
+
+    /// Whether somebody who lived in `slot` has died in this batch.
+    #[inline]
+    pub(super) fn is_mourned(&self, slot: u32) -> bool {
+        let bits = self.mourned.get(slot as usize / 64).copied().unwrap_or(0);
+        bits >> (slot % 64) & 1 == 1
+    }
+
+    /// Somebody who lived in `slot` has died.
+    pub(super) fn mourn(&mut self, slot: u32) {
+        let word = slot as usize / 64;
+        if self.mourned.len() <= word {
+            self.mourned.resize(word + 1, 0);
+        }
+        self.mourned[word] |= 1 << (slot % 64);
+    }
+
+    /// The batch has ended for who died in `slot`.
+    pub(super) fn end_mourning(&mut self, slot: u32) {
+        if let Some(bits) = self.mourned.get_mut(slot as usize / 64) {
+            *bits &= !(1 << (slot % 64));
+        }
     }
 
     /// Nobody lives in `slot` any more.
@@ -46,8 +74,8 @@ impl FromIterator<Ref> for Living {
     }
 }
 
-/// Bytes of a slot, for the plan.
-pub(super) const LIVING_BYTES: usize = size_of::<u16>();
+/// Bytes of a slot, for the plan: of its bit a whole one.
+pub(super) const LIVING_BYTES: usize = size_of::<u16>() + 1;
 
 #[cfg(test)]
 mod tests {
@@ -65,5 +93,15 @@ mod tests {
         living.begin(second);
         assert!(!living.has(first) && living.has(second));
         assert_eq!(living, [second].into_iter().collect());
+    }
+
+    #[test]
+    fn slots_are_mourned_until_the_batch_ends() {
+        let mut living = Living::default();
+        let mourned = |living: &Living| (0..300).filter(|slot| living.is_mourned(*slot)).collect::<Vec<u32>>();
+        [3, 64, 299].into_iter().for_each(|slot| living.mourn(slot));
+        assert_eq!(mourned(&living), [3, 64, 299]);
+        [64, 3, 5].into_iter().for_each(|slot| living.end_mourning(slot));
+        assert_eq!(mourned(&living), [299]);
     }
 }

@@ -8,7 +8,10 @@
 //! - Two pages without a look are not alike. (`nothing_is_not_alike`)
 //! - Stylesheets that disagree veto the frame. (`stylesheets_veto_the_frame`)
 
+use super::memory::LINE_BYTES;
+use super::prefetch::prefetch;
 use crate::config::TemplateSettings;
+use crate::signature::agreement::n_agreeing;
 use crate::signature::keyed::mix;
 use crate::signature::style::{BINS, Form};
 use crate::signature::{Signatures, frame};
@@ -96,6 +99,14 @@ impl Look {
         }
     }
 
+    /// Asks for what it is compared by.
+    pub(super) fn prefetch(&self) {
+        let noise = if let Noise::Bins(bins) = &self.noise { Some(bins) } else { None };
+        for Bytes(bytes) in self.frame.iter().chain(noise) {
+            bytes.iter().step_by(LINE_BYTES).for_each(prefetch);
+        }
+    }
+
     /// How alike two pages look.
     pub(super) fn resemblance(&self, other: &Self, settings: &TemplateSettings) -> Resemblance {
         let frame = match (&self.frame, &other.frame) {
@@ -104,8 +115,8 @@ impl Look {
         };
         let (style, bins) = match (&self.noise, &other.noise) {
             (Noise::Bins(Bytes(a)), Noise::Bins(Bytes(b))) => {
-                let matching = a.iter().zip(b.iter()).filter(|(a, b)| a == b && **a != 0).count();
-                (matching as f64 / BINS as f64, matching as u32)
+                let matching = n_agreeing(a, b, |bin| bin != 0);
+                (f64::from(matching) / BINS as f64, matching)
             }
             (Noise::Digest(a), Noise::Digest(b)) if a == b => (1.0, BINS as u32),
             _ => (0.0, 0),

@@ -67,7 +67,7 @@ pub use kept::{Group, Kept};
 pub use look::Resemblance as LookResemblance;
 pub use papers::{Clerk, Papers};
 pub use plan::Plan;
-pub use postings::{Owners, Postings};
+pub use postings::{Owner, Owners, Postings};
 pub use prototypes::{Departures, Server};
 pub use reference::Ref;
 pub(crate) use rows::Rows;

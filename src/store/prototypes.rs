@@ -112,8 +112,12 @@ impl Prototypes {
     /// Whether `of` lived when the document at `position` had been settled. Only for positions of this batch.
     #[inline]
     pub(super) fn lives_at(&self, of: Ref, position: u64) -> bool {
-        self.lives(of)
-            || !self.buried.is_empty() && self.buried.get(&of).is_some_and(|buried| position < buried.position)
+        let lives = self.lives(of);
+        // Who lives is as good as a coin where the dead are many, and who died just now is rare: only of that it is asked twice.
+        match self.living.is_mourned(of.slot) & !lives {
+            true => self.buried.get(&of).is_some_and(|buried| position < buried.position),
+            false => lives,
+        }
     }
 
     /// The head of the group that `of` is in, if it lives.
@@ -315,7 +319,9 @@ impl Prototypes {
 
     /// Who died in the batch is forgotten. The references of all of them, for those who keep something by them.
     pub(super) fn end_batch(&mut self) {
-        self.buried.clear();
+        for (of, _) in self.buried.drain() {
+            self.living.end_mourning(of.slot);
+        }
     }
 
     /// Who died in this batch, with the position of the document that it gave way to, in order.
@@ -420,6 +426,7 @@ impl Prototypes {
             self.cells.read(handle, &mut blob);
         }
         self.buried.insert(of, Buried { position, prototype, blob });
+        self.living.mourn(slot);
         self.free_slot(slot);
     }
 

@@ -29,8 +29,13 @@ pub(super) struct Region {
 impl Region {
     /// So many lines of zeros, at least one.
     pub(super) fn new(n_lines: usize) -> Self {
+        Self::several(n_lines, 1).swap_remove(0)
+    }
+
+    /// `n` tables of so many lines each, side by side.
+    pub(super) fn several(n_lines: usize, n: usize) -> Vec<Self> {
         assert!(u32::try_from(n_lines).is_ok(), "{n_lines} lines are more than can be numbered");
-        Self { memory: Memory::new(n_lines), watch: None }
+        Memory::several(n_lines, n).into_iter().map(|memory| Self { memory, watch: None }).collect()
     }
 
     #[inline]

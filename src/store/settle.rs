@@ -32,7 +32,7 @@ use super::seen::{self, Seen, Sighting};
 use super::settled::{Known, Settled};
 use super::{Arrival, MirrorBytes, exhaustive};
 use crate::config::{MirrorSettings, Settings, StoreSettings};
-use crate::document::Kind;
+use crate::document::{Kind, links};
 use crate::signature::keyed::{Keys, mix};
 use crate::verdict::event::{ClusterEvent, Recrawl};
 use serde::{Deserialize, Serialize};
@@ -181,6 +181,7 @@ impl Settler {
         let server = self.server(arrival);
         let mut settled = Settled::new(position, recrawl, server);
         if let (Some(own), Some(Recrawl::Changed)) = (own, recrawl) {
+            settled.heir_of = self.prototypes.head_of(own).filter(|head| *head == own);
             self.prototypes.replace(own, position);
         }
         let mut sighted = None;
@@ -248,10 +249,14 @@ impl Settler {
     }
 
     /// Whose share of the store a record counts for. The From domain of a mail is the sender's word alone: the address
-    /// that it came from says more.
+    /// that it came from says more. A host that nobody registered (an address, a name of an intranet) is somebody all the same.
     fn owner(&self, arrival: &Arrival, server: Server) -> u64 {
         let is_known = arrival.signatures.kind == Kind::Page || arrival.authenticated_domain.is_some();
         match (server.domain, server.ip) {
+            (0, 0) => {
+                let host = arrival.url.as_deref().and_then(links::host);
+                host.map_or(0, |host| xxh3_64_with_seed(host.as_bytes(), self.link_key))
+            }
             (0, ip) => ip,
             (domain, 0) => domain,
             (domain, ip) => {

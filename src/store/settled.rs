@@ -6,7 +6,7 @@ use super::prototypes::Server;
 use super::reference::Ref;
 use crate::document::Kind;
 use crate::verdict::event::{Recrawl, Signal, TextView};
-use crate::verdict::url_similarity::UrlSimilarity;
+use crate::verdict::url_similarity::Origin;
 
 /// What settle says of a document.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +19,8 @@ pub struct Settled {
     pub head: Option<Ref>,
     /// Whether it is a new head, which learns keys in weigh.
     pub learns: bool,
+    /// Its earlier version, if that was a head: what both have was learnt from that.
+    pub heir_of: Option<Ref>,
     /// Whose copy it is.
     pub joined: Option<Joined>,
     /// Its group's size and domains.
@@ -41,6 +43,7 @@ impl Settled {
             recrawl,
             head: None,
             learns: false,
+            heir_of: None,
             joined: None,
             group: (0, 0),
             likeness: 0.0,
@@ -64,8 +67,8 @@ pub struct Joined {
     pub signals: Vec<Signal>,
     /// The preferred copy.
     pub canonical: String,
-    /// How alike the URLs of the two are.
-    pub url: Option<UrlSimilarity>,
+    /// What the URLs of the two say of where they come from.
+    pub origin: Origin,
 }
 
 /// What the store still knows of a document.

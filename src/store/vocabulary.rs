@@ -60,16 +60,19 @@ struct Entry {
 
 impl Vocabulary {
     /// A vocabulary in about `n_bytes`: three fifths for counts, the rest for letters.
+    #[cfg(test)]
     pub(super) fn new(n_bytes: usize) -> Self {
+        Self::several(n_bytes, 1).swap_remove(0)
+    }
+
+    /// `n` such vocabularies side by side.
+    pub(super) fn several(n_bytes: usize, n: usize) -> Vec<Self> {
         let n_slots = (n_bytes / 5 * 3 / 16).clamp(16, u32::MAX as usize) / SLOTS * SLOTS;
         let n_letters_max = (n_bytes / 5 * 2).min(u32::MAX as usize - 1);
-        Self {
-            slots: Region::new(n_slots.div_ceil(SLOTS)),
-            n_slots,
-            letters: Region::new(n_letters_max.div_ceil(LINE_BYTES)),
-            n_letters_max,
-            tally: Tally::default(),
-        }
+        let (slots, letters) =
+            (Region::several(n_slots.div_ceil(SLOTS), n), Region::several(n_letters_max.div_ceil(LINE_BYTES), n));
+        let one = |(slots, letters)| Self { slots, n_slots, letters, n_letters_max, tally: Tally::default() };
+        slots.into_iter().zip(letters).map(one).collect()
     }
 
     /// Counts a document. Its distinct words are added one by one.

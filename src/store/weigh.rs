@@ -10,7 +10,7 @@
 
 use super::frequency::SentenceCounts;
 use super::plan::Plan;
-use super::postings::{Owners, Postings};
+use super::postings::{Owner, Owners, Postings};
 use super::prototypes::Prototypes;
 use super::reference::Ref;
 use super::settled::Settled;
@@ -80,7 +80,7 @@ struct Partition {
 struct Probe<'a> {
     position: u64,
     /// Itself, if it learns.
-    own: Option<Ref>,
+    own: Option<Owner>,
     grams: Vec<u64>,
     /// Keys of the distinct sentences of the core, with their numbers.
     sentences: Vec<(u64, u16)>,
@@ -102,16 +102,22 @@ pub(super) struct Weigher {
 impl Weigher {
     pub(super) fn new(settings: &Settings, plan: &Plan) -> Self {
         let key = Keys::derive(settings.secret.reveal()).sentence;
-        let partition = |number: u64| Partition {
-            grams: Postings::new(plan.grams / PARTITIONS),
-            sentences: Postings::new(plan.sentences / PARTITIONS),
+        // Of each table all partitions lie side by side: one of them is too small for a huge page.
+        let postings = Postings::several(plan.grams / PARTITIONS, PARTITIONS)
+            .into_iter()
+            .zip(Postings::several(plan.sentences / PARTITIONS, PARTITIONS));
+        let [pages, mails] = [(); KINDS].map(|()| Vocabulary::several(plan.words / PARTITIONS / KINDS, PARTITIONS));
+        let words = pages.into_iter().zip(mails);
+        let partition = |(number, ((grams, sentences), (pages, mails)))| Partition {
+            grams,
+            sentences,
             counts: SentenceCounts::new(plan.sentence_counts / PARTITIONS, mix(key, number)),
-            words: [(); KINDS].map(|()| Vocabulary::new(plan.words / PARTITIONS / KINDS)),
+            words: [pages, mails],
             counts_bytes: plan.sentence_counts / PARTITIONS,
             counts_key: mix(key, number),
         };
         Self {
-            partitions: (0..PARTITIONS as u64).map(partition).collect(),
+            partitions: (0..).zip(postings.zip(words)).map(partition).collect(),
             smalls: Vec::new(),
             n_places: plan.n_places(),
             gram_df_max: settings.quilt.gram_df_max,
@@ -185,6 +191,7 @@ impl Weigher {
         let sentence = |number: u16| mix(signatures.sentences[usize::from(number)].hash ^ salt, SENTENCE);
         let sentences = arrival.core_sentences.numbers.iter().map(|&number| (sentence(number), number)).collect();
         let own = settled.head.filter(|_| settled.learns);
+        let own = own.map(|of| Owner { of, heir_of: settled.heir_of });
         Probe { position: settled.position, own, grams, sentences, arrival }
     }
 
@@ -443,7 +450,7 @@ impl Shard<'_> {
         self.partitions.get_mut(partition(key).wrapping_sub(self.first))
     }
 
-    fn learn(&mut self, probe: &Probe<'_>, own: Ref, rules: Rules<'_>) {
+    fn learn(&mut self, probe: &Probe<'_>, own: Owner, rules: Rules<'_>) {
         let lives = |of: Ref| rules.prototypes.lives_at(of, probe.position);
         for (&key, mine) in probe.grams.iter().zip(0_u16..) {
             if let Some(partition) = self.get_mut(key) {
@@ -451,12 +458,16 @@ impl Shard<'_> {
             }
         }
         for &(key, mine) in &probe.sentences {
-            if let Some(partition) = self.get_mut(key) {
-                partition.sentences.post(inside(key), own, mine, SENTENCE_OWNERS, lives);
+            if let Some(partition) = self.get_mut(key)
+                && partition.sentences.post(inside(key), own, mine, SENTENCE_OWNERS, lives)
+            {
                 partition.counts.add(key);
             }
         }
-        self.learn_words(probe.arrival);
+        // The words of its earlier version were counted, and most of them are its own.
+        if own.heir_of.is_none() {
+            self.learn_words(probe.arrival);
+        }
     }
 
     fn learn_words(&mut self, arrival: &Arrival) {

@@ -11,6 +11,8 @@
 //! # Invariants
 //! - Grams and shingles are those of the definition. (`runs_are_those_of_the_definition`)
 //! - Two texts that share `window` consecutive grams share a winnowed one. (`shared_runs_share_a_winnowed_gram`)
+//! - An echo leads to the first of its kind. (`echoes_lead_to_the_first`)
+//! - Of what stands several times one is taken, by its neighbours. (`a_gram_is_taken_where_the_others_stand`)
 
 use super::sentences::Sentence;
 use super::words::{Traits, Words};
@@ -45,6 +47,16 @@ pub struct Place {
     pub lead: (u16, u16),
     /// Units and bytes after it that belong to a passage which ends with it.
     pub trail: (u16, u16),
+    /// How many grams before it the same one stood first; 0 for most, which had not stood before. Who says a thing twice has said
+    /// it once: it counts once for a source, and where it is one's, the other times are too.
+    pub echo: u32,
+}
+
+impl Place {
+    /// Whether the gram had stood before.
+    pub fn is_echo(&self) -> bool {
+        self.echo > 0
+    }
 }
 
 /// Adds the grams of the units of `words` that have all flags of `wanted` to `grams`: all of them for a `window` of 1, else
@@ -91,9 +103,52 @@ pub fn places(words: &Words, sentences: &[Sentence], grams: &[Gram]) -> Vec<Plac
             span,
             lead: (lead as u16, (span.start - words.spans[first - lead].start) as u16),
             trail: (trail as u16, (words.spans[end + trail - 1].end - span.end) as u16),
+            echo: 0,
         });
     }
+    mark_echoes(grams, &mut places);
     places
+}
+
+/// Of `numbers`, ascending, of grams that a document has from another, each gram once: of one that stands at several of the `places` that
+/// which is nearest to what stands at one alone. A turn of phrase stands in many passages, and belongs to each of them where that is.
+pub fn once_each(mut numbers: Vec<usize>, places: &[Place]) -> Vec<usize> {
+    let first = |number: usize| number - places.get(number).map_or(0, |place| (place.echo as usize).min(number));
+    if numbers.iter().all(|&number| first(number) == number) {
+        return numbers;
+    }
+    numbers.sort_by_key(|&number| (first(number), number));
+    let (mut singles, mut repeated) = (Vec::new(), Vec::new());
+    for same in numbers.chunk_by(|&a, &b| first(a) == first(b)) {
+        if same.len() == 1 { singles.push(same[0]) } else { repeated.push(same) }
+    }
+    singles.sort_unstable();
+    let distance = |number: usize| {
+        let (before, after) = singles.split_at(singles.partition_point(|&single| single < number));
+        let before = before.last().map_or(usize::MAX, |single| number - single);
+        before.min(after.first().map_or(usize::MAX, |single| single - number))
+    };
+    let nearest = |same: &&[usize]| same.iter().copied().min_by_key(|&number| distance(number));
+    let mut once: Vec<usize> = repeated.iter().filter_map(nearest).chain(singles.iter().copied()).collect();
+    once.sort_unstable();
+    once
+}
+
+/// Notes in the `places` of `grams` which of them have stood before.
+pub fn mark_echoes(grams: &[Gram], places: &mut [Place]) {
+    // Hashes are as good as random: their lower bits find the first of each, or a free slot, within a few steps.
+    let mut firsts: Vec<u32> = vec![u32::MAX; (2 * grams.len()).next_power_of_two()];
+    let mask = firsts.len() - 1;
+    for (number, (gram, place)) in grams.iter().zip(places).enumerate() {
+        let mut slot = gram.hash as usize & mask;
+        while firsts[slot] != u32::MAX && grams[firsts[slot] as usize].hash != gram.hash {
+            slot = (slot + 1) & mask;
+        }
+        if firsts[slot] == u32::MAX {
+            firsts[slot] = number as u32;
+        }
+        place.echo = number as u32 - firsts[slot];
+    }
 }
 
 /// A passage begins and ends with a sentence more often than not: how far to go for that, `n_units` away, if it is not
@@ -284,6 +339,38 @@ mod tests {
             let kept = winnowed(&whole, window);
             let common = winnowed(&passage, window).iter().any(|gram| kept.iter().any(|k| k.hash == gram.hash));
             prop_assert!(common);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn echoes_lead_to_the_first(hashes in prop::collection::vec(0..40_u64, 0..90), spread: bool) {
+            let spread = |hash: u64| if spread { hash << 50 } else { mix(hash, 3) };
+            let grams: Vec<Gram> = hashes.iter().map(|hash| Gram { hash: spread(*hash), position: 0 }).collect();
+            let mut places = vec![Place::default(); grams.len()];
+            mark_echoes(&grams, &mut places);
+            for (number, place) in places.iter().enumerate() {
+                let first = hashes.iter().position(|hash| *hash == hashes[number]);
+                prop_assert_eq!(Some(number - place.echo as usize), first);
+            }
+        }
+    }
+
+    #[test]
+    fn a_gram_is_taken_where_the_others_stand() {
+        // a b c d e b c x
+        let grams: Vec<Gram> = [1, 2, 3, 4, 5, 2, 3, 9].map(|hash| Gram { hash, position: 0 }).into();
+        let mut places = vec![Place::default(); grams.len()];
+        mark_echoes(&grams, &mut places);
+        for (numbers, once) in [
+            (vec![0, 3, 4], vec![0, 3, 4]),
+            (vec![0, 1, 2, 3, 5, 6], vec![0, 1, 2, 3]),
+            (vec![1, 2, 5, 6, 7], vec![5, 6, 7]),
+            (vec![1, 4, 5], vec![4, 5]),
+            (vec![1, 5], vec![1]),
+            (vec![], vec![]),
+        ] {
+            assert_eq!(once_each(numbers, &places), once);
         }
     }
 

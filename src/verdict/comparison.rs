@@ -10,7 +10,7 @@
 
 use super::passages::Shared;
 use super::relation::{Class, Relation, SentenceScores};
-use super::url_similarity::{Denominator, UrlSimilarity};
+use super::url_similarity::{Denominator, Origin, UrlSimilarity};
 use crate::config::Settings;
 use crate::document::identity::registered_domain;
 use crate::document::{Document, Kind};
@@ -248,7 +248,7 @@ impl Comparison {
             imatch: imatch(mine, theirs),
             sentences,
             class: sentences.class(),
-            relation: sentences.relation(url_similarity, links.any()),
+            relation: sentences.relation(url_similarity.map_or(Origin::Apart, UrlSimilarity::origin), links.any()),
             url_similarity,
             links,
             style: style(this, that, settings, &keys),

@@ -9,6 +9,7 @@
 //! - The cover is that of the definition, set by set. (`the_cover_is_that_of_the_definition`)
 //! - Spans are in order, apart, and inside the text. (`spans_are_in_order_and_apart`)
 //! - Each begins and ends with a word and holds a whole gram of its source. (`spans_hold_whole_grams`)
+//! - What is said twice counts once, and is whoever's it was. (`echoes_count_once_and_are_covered_with_the_first`)
 
 use crate::config::QuiltSettings;
 use crate::document::Span;
@@ -156,6 +157,15 @@ impl<'a> Cloth<'a> {
             covered.add(sources[best]);
             named.push(best);
         }
+        // What is said again is from where it is from the other time.
+        for bit in 0..owners.len() {
+            let first = bit - (self.bits[bit].echo as usize).min(bit);
+            match (owners[first], owners[bit]) {
+                (owner, u16::MAX) => owners[bit] = owner,
+                (u16::MAX, owner) => owners[first] = owner,
+                _ => {}
+            }
+        }
         self.spread(&owners, named)
     }
 
@@ -221,9 +231,10 @@ impl<'a> Cloth<'a> {
                 source.spans.push(patch.span);
             }
         }
-        let n_bits = owners.iter().filter(|owner| **owner != u16::MAX).count();
+        let firsts = || self.bits.iter().zip(owners).filter(|(place, _)| !place.is_echo());
+        let n_bits = firsts().filter(|(_, owner)| **owner != u16::MAX).count();
         let fraction = match self.bridge {
-            0 => n_bits as f64 / self.bits.len().max(1) as f64,
+            0 => n_bits as f64 / firsts().count().max(1) as f64,
             _ => f64::from(n_covered.min(self.n_words)) / f64::from(self.n_words),
         };
         let n_words = f64::from(self.n_words);
@@ -249,7 +260,10 @@ fn shared(places: &[Place], bits_max: usize) -> Vec<Place> {
                 bit.trail = place.trail;
             }
             // Bits come in order, each with its first gram.
-            None => bits.push(*place),
+            None => {
+                let first = bit_of(number - (place.echo as usize).min(number), places.len(), bits_max);
+                bits.push(Place { echo: (bits.len() - first) as u32, ..*place });
+            }
         }
     }
     bits
@@ -334,6 +348,7 @@ mod tests {
             span: Span { start: 6 * number * step, end: 6 * (number * step + 5) - 1 },
             lead: (number as u16 % 3, 6 * (number as u16 % 3)),
             trail: (number as u16 % 4, 6 * (number as u16 % 4)),
+            echo: 0,
         };
         (0..n as u32).map(place).collect()
     }
@@ -418,6 +433,36 @@ mod tests {
                     prop_assert!(theirs.any(|place| is_inside(&place)), "{:?} has no gram", span);
                 }
             }
+        }
+    }
+
+    /// The second half says again what the first has said.
+    #[test]
+    fn echoes_count_once_and_are_covered_with_the_first() {
+        let settings = QuiltSettings { bridge_words: 0, ..Settings::default().quilt };
+        let mut places = places(40, 6);
+        places[20..].iter_mut().for_each(|place| place.echo = 20);
+        let window = NonZeroUsize::new(11).unwrap();
+        let take = |bits_of: std::ops::Range<usize>| bits(&bits_of.collect());
+        for (bits_max, bridge) in [(BITS_MAX, 0), (BITS_MAX, 30), (20, 0)] {
+            let settings = QuiltSettings { bridge_words: bridge, ..settings.clone() };
+            let cloth = Cloth::new(places.clone(), 245, false, bits_max, window, &settings);
+            let all: Vec<Bits> = [0..10, 10..20]
+                .map(|numbers| numbers.map(|number| cloth.bit(number)).collect())
+                .iter()
+                .map(bits)
+                .collect();
+            let cover = cloth.cover(all.iter());
+            assert!(cover.fraction > 0.95, "{}: all of it is from the two, {bits_max} {bridge}", cover.fraction);
+            assert_eq!(cover.sources.len(), 2);
+        }
+        let cloth = Cloth::new(places, 245, false, BITS_MAX, window, &settings);
+        for numbers in [0..10, 20..30] {
+            assert_eq!(
+                cloth.cover([&take(numbers)].into_iter()).fraction,
+                0.5,
+                "of the distinct ones, at either place"
+            );
         }
     }
 

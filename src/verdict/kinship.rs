@@ -2,9 +2,16 @@
 
 use super::event::Related;
 use super::relation::{Class, Relation, SentenceScores};
-use super::url_similarity::{Denominator, UrlSimilarity};
+use super::url_similarity::Origin;
 use super::vicinity::Prose;
-use crate::store::{Arrival, Card, Ref, SentenceHit};
+use crate::store::{Arrival, Ref, SentenceHit};
+
+/// Who a head is.
+#[derive(Clone, Copy)]
+pub(super) struct Name<'a> {
+    pub(super) id: &'a str,
+    pub(super) url: Option<&'a str>,
+}
 
 /// What is shared with one head.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,10 +56,10 @@ const MANY: usize = 4;
 
 /// The leaf of the tree, its ambiguous ones split where links and spread allow it. It is that of a page which is not near enough to
 /// be a copy: what the sentences of both call the same has still been put into something else.
-pub(super) fn leaf(scores: &SentenceScores, url: Option<UrlSimilarity>, about: &Circumstances) -> Option<Relation> {
+pub(super) fn leaf(scores: &SentenceScores, origin: Origin, about: &Circumstances) -> Option<Relation> {
     let linked = about.this_to_that || about.that_to_this;
-    let leaf = scores.relation(url, linked)?;
-    let is_one_site = url.is_some_and(UrlSimilarity::is_one_site);
+    let leaf = scores.relation(origin, linked)?;
+    let is_one_site = origin == Origin::OneSite;
     Some(match leaf {
         Relation::Mirror | Relation::Copy if is_one_site => Relation::Archive,
         Relation::Mirror | Relation::Copy => Relation::ExcerptList,
@@ -66,19 +73,11 @@ pub(super) fn leaf(scores: &SentenceScores, url: Option<UrlSimilarity>, about: &
     })
 }
 
-/// How alike the URLs of an arrival and a stored document are.
-pub(super) fn url_similarity(arrival: &Arrival, card: &Card) -> Option<UrlSimilarity> {
-    match (arrival.url.as_deref(), card.url()) {
-        (Some(this), Some(that)) => Some(UrlSimilarity::of(this, that, Denominator::Simpson)),
-        _ => None,
-    }
-}
-
 /// The entry of a related document.
-pub(super) fn related(card: &Card, scores: &SentenceScores, relation: Relation) -> Related {
+pub(super) fn related(name: Name<'_>, scores: &SentenceScores, relation: Relation) -> Related {
     Related {
-        of: card.id.clone(),
-        url: card.url().map(str::to_owned),
+        of: name.id.to_owned(),
+        url: name.url.map(str::to_owned),
         relation,
         overlap: scores.overlap.get(),
         containment: scores.containment.get(),

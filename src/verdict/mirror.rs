@@ -10,16 +10,44 @@
 
 use super::event::{Mirror, Related, Signal, TextView};
 use super::judge::{Found, Judge};
-use super::kinship::{self, Circumstances, Kin};
+use super::kinship::{self, Circumstances, Kin, Name};
 use super::relation::{Relation, SentenceScores};
-use super::url_similarity::UrlSimilarity;
-use super::vicinity::{Prose, Vicinity};
+use super::url_similarity::Origin;
+use super::vicinity::{Address, Prose, Vicinity};
 use crate::document::Kind;
-use crate::store::{Arrival, Card, Ref, Settled, Store};
+use crate::store::{Arrival, Glance, Ref, Settled, Store};
+use std::ops::Range;
+
+/// The ids and URLs of relatives, end to end: most of them are asked about once and never named.
+#[derive(Default)]
+struct Names(String);
+
+/// Where a name stands among [`Names`].
+struct Place {
+    id: Range<usize>,
+    url: Option<Range<usize>>,
+}
+
+impl Names {
+    fn add(&mut self, glance: &Glance<'_>) -> Place {
+        let mut add = |name: &str| {
+            self.0.push_str(name);
+            self.0.len() - name.len()..self.0.len()
+        };
+        let id = add(glance.id());
+        let url = glance.url().map(|url| if url == glance.id() { id.clone() } else { add(url) });
+        Place { id, url }
+    }
+
+    fn get(&self, place: &Place) -> Name<'_> {
+        Name { id: &self.0[place.id.clone()], url: place.url.clone().map(|url| &self.0[url]) }
+    }
+}
 
 /// A head that shares rare sentences with a document, and is not that of its group.
 struct Relative {
     of: Ref,
+    name: Place,
     /// All its grams.
     n_grams: usize,
     scores: SentenceScores,
@@ -56,7 +84,7 @@ impl Judge {
         };
         let to_head = found.kin.iter().find(|kin| Some(kin.of) == settled.head).map(scores).unwrap_or_default();
         let copy = self.copy_of(settled, &to_head);
-        let mut scratch = Vec::new();
+        let (mut scratch, mut names) = (Vec::new(), Names::default());
         let relative = |kin: &Kin| {
             let glance = store.glance(kin.of, &mut scratch)?;
             let place = found.n_common.binary_search_by_key(&kin.of, |(of, _)| *of);
@@ -64,6 +92,7 @@ impl Judge {
             let n_common = place.map_or(0, |place| found.n_common[place].1);
             Some(Relative {
                 of: kin.of,
+                name: names.add(&glance),
                 n_grams: glance.n_grams(),
                 scores: scores(kin),
                 prose: kin.prose,
@@ -80,6 +109,7 @@ impl Judge {
             mirror: copy,
             related: Vec::new(),
         };
+        let this = arrival.url.as_deref().map(Address::of);
         for relative in &relatives {
             let has_room = kindred.related.len() < self.mirror.related_max;
             let may_be_part = kindred.mirror.is_none() && self.is_part(arrival, relative);
@@ -93,13 +123,15 @@ impl Judge {
                 n_linked,
                 is_quilt: found.cover.is_quilt(&self.quilt),
             };
-            let Some(card) = store.names(relative.of) else { continue };
-            let url = kinship::url_similarity(arrival, &card);
-            let Some(relation) = kinship::leaf(&relative.scores, url, &about) else { continue };
-            if may_be_part && self.is_text_of_both(arrival, relative, &card) {
-                kindred.mirror = Some(part(arrival, settled, relative, &card, relation));
+            let name = names.get(&relative.name);
+            let that = name.url.map(Address::of);
+            let origin = Origin::of(this.as_ref(), that.as_ref());
+            let Some(relation) = kinship::leaf(&relative.scores, origin, &about) else { continue };
+            let vicinity = || this.as_ref().zip(that.as_ref()).map(|(this, that)| this.vicinity(that));
+            if may_be_part && self.is_text_of_both(arrival, relative, vicinity()) {
+                kindred.mirror = Some(part(arrival, settled, relative, name, relation));
             } else if has_room {
-                kindred.related.push(kinship::related(&card, &relative.scores, relation));
+                kindred.related.push(kinship::related(name, &relative.scores, relation));
             }
         }
         kindred
@@ -109,7 +141,7 @@ impl Judge {
     fn copy_of(&self, settled: &Settled, to_head: &SentenceScores) -> Option<Mirror> {
         let joined = settled.joined.as_ref()?;
         let (size, domains) = settled.group;
-        let relation = match joined.url.is_some_and(UrlSimilarity::is_similar) {
+        let relation = match joined.origin.is_similar() {
             true => Relation::Mirror,
             // A mail on many domains is a campaign, a page on many hosts what their servers bring with them.
             false if joined.card.kind == Kind::Page && domains >= self.mirror.boilerplate_domains_min => {
@@ -136,30 +168,31 @@ impl Judge {
     /// Whether a page is part of another, or the other of it. A few long sentences between short ones make no excerpt: three
     /// fifths of the grams must say so too.
     fn is_part(&self, arrival: &Arrival, relative: &Relative) -> bool {
-        let n_grams = arrival.places.len().min(relative.n_grams);
+        let is_most = || {
+            let n_grams = arrival.n_grams().min(relative.n_grams);
+            n_grams > 0 && 5 * relative.n_common as usize >= 3 * n_grams
+        };
         arrival.signatures.kind == Kind::Page
             && kinship::is_contained(&relative.scores, self.mirror.contained_chars_min)
-            && n_grams > 0
-            && 5 * relative.n_common as usize >= 3 * n_grams
+            && is_most()
     }
 
     /// Whether what they have in common is more than what a site puts around its pages: of one site, it has to be nearly all of the
     /// smaller, and a text.
-    fn is_text_of_both(&self, arrival: &Arrival, relative: &Relative, card: &Card) -> bool {
-        let urls = arrival.url.as_deref().zip(card.url());
-        urls.is_none_or(|(this, that)| Vicinity::of(this, that) != Vicinity::SameSite)
+    fn is_text_of_both(&self, arrival: &Arrival, relative: &Relative, vicinity: Option<Vicinity>) -> bool {
+        vicinity != Some(Vicinity::SameSite)
             || relative.scores.containment.get() >= self.mirror.site_containment_min
                 && self.mirror.is_text(relative.prose, arrival.unspaced)
     }
 }
 
-fn part(arrival: &Arrival, settled: &Settled, relative: &Relative, card: &Card, relation: Relation) -> Mirror {
+fn part(arrival: &Arrival, settled: &Settled, relative: &Relative, name: Name<'_>, relation: Relation) -> Mirror {
     let Relative { n_grams, scores, n_common, .. } = relative;
-    let n_union = arrival.places.len() + n_grams - *n_common as usize;
+    let n_union = arrival.n_grams() + n_grams - *n_common as usize;
     Mirror {
-        of: card.id.clone(),
-        canonical: card.id.clone(),
-        url: card.url().map(str::to_owned),
+        of: name.id.to_owned(),
+        canonical: name.id.to_owned(),
+        url: name.url.map(str::to_owned),
         resemblance: f64::from(*n_common) / n_union as f64,
         overlap: scores.overlap.get(),
         containment: scores.containment.get(),

@@ -1,7 +1,7 @@
 //! Hits become verdicts: what it means that a document shares something with those before it.
 //!
 //! [`judge`] decides, in document order: whose copy or part it is ([`mirror`]), whose words it holds ([`quilt`], by a [`cover`]), and what a
-//! later document changes in that, from what it remembers of every head ([`standings`]). [`exact`] is the same after the last document,
+//! later document changes in that, from what it remembers of every head ([`standings`], [`said`]). [`exact`] is the same after the last document,
 //! with nothing left out. What is said is an [`event`].
 //!
 //! Of two documents alone, [`relation`] is Kang's decision tree over the long sentences that they share, [`url_similarity`] his measure of
@@ -24,6 +24,7 @@ mod mirror;
 pub mod passages;
 mod quilt;
 pub mod relation;
+mod said;
 mod scores;
 mod standings;
 pub mod url_similarity;

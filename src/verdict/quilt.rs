@@ -12,7 +12,8 @@ use super::cover::{BITS_MAX, Bits, Cloth, Cover};
 use super::event::{Features, Outcome, Quilt, QuiltKind, QuiltSource, SCHEMA, Verdict};
 use super::judge::{Judge, classes};
 use super::labels::Bearings;
-use super::standings::{Extent, KnownSource, Said};
+use super::said::Said;
+use super::standings::{Extent, KnownSource};
 use crate::store::{Arrival, Card, Ref, Server, Settled, Store, cluster_name};
 
 /// What a document shares in grams with one head.
@@ -158,7 +159,7 @@ impl Judge {
                 return None;
             }
             let cloth = self.cloth(&card);
-            let extent = Extent::of(source.theirs.len(), arrival.places.len(), true);
+            let extent = Extent::of(source.theirs.len(), arrival.n_grams(), true);
             standing.sources.push(KnownSource { of: own, linked, extent, bits: source.bits_there(&cloth) });
             let (cover, _) = self.decided(&cloth, &standing.sources, self.card_link(&card), others);
             Some(cover.is_quilt(&self.quilt))
@@ -180,11 +181,6 @@ impl Judge {
             if !store.lives_at(source.of, settled.position) || self.quilt.foreign && source.server.is(settled.server) {
                 continue;
             }
-            // A gram in common is nothing yet, and most have no more: they need not be read.
-            let grams_min = self.quilt.source_grams_min.min(self.quilt.source_grams_min_unspaced);
-            if (source.theirs.len() as u64) < u64::from(grams_min) {
-                continue;
-            }
             let Some(mut standing) = self.standings.get(source.of) else { continue };
             let Some(card) = store.card(source.of) else { continue };
             let linked = own_link.is_some_and(|link| standing.links.contains(&link));
@@ -197,10 +193,10 @@ impl Judge {
             if bits.count() < cloth.grams_min() {
                 continue;
             }
-            let extent = Extent::of(source.theirs.len(), arrival.places.len(), true);
+            let extent = Extent::of(source.theirs.len(), arrival.n_grams(), true);
             standing.sources.push(KnownSource { of: own, linked, extent, bits });
-            // The largest are remembered, the older of equals.
-            standing.sources.sort_by_key(|source| std::cmp::Reverse(source.bits.count()));
+            // Those that may be sources are remembered first, then the largest, the older of equals.
+            standing.sources.sort_by_key(|source| (!self.is_source(source.of), std::cmp::Reverse(source.bits.count())));
             let is_kept = standing.sources.iter().take(self.quilt.remembered_max).any(|source| source.of == own);
             standing.sources.truncate(self.quilt.remembered_max);
             if is_kept {

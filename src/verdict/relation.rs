@@ -27,7 +27,7 @@
 //! - Nothing shared is no relation. (`nothing_shared_is_no_relation`)
 //! - `R > 0.6` and `Simpson > 0.5` are strict. (`the_borders_belong_to_the_weaker_class`)
 
-use super::url_similarity::UrlSimilarity;
+use super::url_similarity::Origin;
 use crate::signature::LongSentence;
 use crate::signature::sentences::distinct;
 use serde::{Deserialize, Serialize};
@@ -163,12 +163,11 @@ impl SentenceScores {
         }
     }
 
-    /// The leaf of the tree, or `None` where nothing is shared. `url` is `None` where a document has no URL.
-    pub fn relation(&self, url: Option<UrlSimilarity>, linked: bool) -> Option<Relation> {
-        let is_similar = url.is_some_and(UrlSimilarity::is_similar);
-        let is_one_site = url.is_some_and(UrlSimilarity::is_one_site);
+    /// The leaf of the tree, or `None` where nothing is shared.
+    pub fn relation(&self, origin: Origin, linked: bool) -> Option<Relation> {
+        let is_one_site = origin == Origin::OneSite;
         Some(match self.class()? {
-            Class::Identical if is_similar => Relation::Mirror,
+            Class::Identical if origin.is_similar() => Relation::Mirror,
             Class::Identical => Relation::Copy,
             Class::Contained if is_one_site => Relation::Archive,
             Class::Contained => Relation::ExcerptList,
@@ -244,7 +243,7 @@ fn n_core_chars(sentences: &[LongSentence]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::url_similarity::Denominator;
+    use crate::verdict::vicinity::Address;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
@@ -260,18 +259,18 @@ mod tests {
         SentenceScores::of(&content(this), &content(that), |_| true)
     }
 
-    fn urls(this: &str, that: &str) -> Option<UrlSimilarity> {
-        Some(UrlSimilarity::of(this, that, Denominator::Simpson))
+    fn origin(this: &str, that: &str) -> Origin {
+        Origin::of(Some(&Address::of(this)), Some(&Address::of(that)))
     }
 
     #[test]
     fn every_leaf_that_two_documents_can_give() {
-        let similar = urls("http://alpha.com/x", "http://www2.alpha.com/x");
-        let foreign = urls("http://alpha.com/x", "http://beta.com/y");
+        let similar = origin("http://alpha.com/x", "http://www2.alpha.com/x");
+        let foreign = origin("http://alpha.com/x", "http://beta.com/y");
         let same = scores(&[(1, 70), (2, 30)], &[(1, 70), (3, 20)]);
         let part = scores(&[(1, 30), (2, 20)], &[(1, 30), (3, 200)]);
         let some = scores(&[(1, 30), (2, 100)], &[(1, 30), (3, 200)]);
-        for (scores, url, linked, relation) in [
+        for (scores, origin, linked, relation) in [
             (same, similar, false, Relation::Mirror),
             (same, foreign, true, Relation::Copy),
             (part, similar, false, Relation::Archive),
@@ -279,10 +278,10 @@ mod tests {
             (some, similar, true, Relation::SameSite),
             (some, foreign, true, Relation::Citation),
             (some, foreign, false, Relation::SharedPassages),
-            (some, None, false, Relation::SharedPassages),
-            (same, None, false, Relation::Copy),
+            (some, Origin::Apart, false, Relation::SharedPassages),
+            (same, Origin::Apart, false, Relation::Copy),
         ] {
-            assert_eq!(scores.relation(url, linked), Some(relation));
+            assert_eq!(scores.relation(origin, linked), Some(relation));
         }
         assert_eq!(part.direction, Direction::ThisInThat);
         assert_eq!(same.direction, Direction::Equal, "{:?}: the same text has no direction", same.overlap);
@@ -374,15 +373,15 @@ mod tests {
                 Direction::ThatInThis => Direction::ThisInThat,
             };
             prop_assert_eq!(turned, back.direction);
-            prop_assert_eq!(there.relation(None, true), back.relation(None, true));
+            prop_assert_eq!(there.relation(Origin::Apart, true), back.relation(Origin::Apart, true));
         }
 
         #[test]
         fn nothing_shared_is_no_relation(this in sentences(), linked: bool) {
-            let url = urls("http://a.com/x", "http://a.com/x");
-            prop_assert_eq!(SentenceScores::of(&this, &[], |_| true).relation(url, linked), None);
-            prop_assert_eq!(SentenceScores::of(&[], &[], |_| true).relation(url, linked), None);
-            prop_assert_eq!(SentenceScores::of(&this, &this, |_| false).relation(url, linked), None);
+            let origin = origin("http://a.com/x", "http://a.com/x");
+            prop_assert_eq!(SentenceScores::of(&this, &[], |_| true).relation(origin, linked), None);
+            prop_assert_eq!(SentenceScores::of(&[], &[], |_| true).relation(origin, linked), None);
+            prop_assert_eq!(SentenceScores::of(&this, &this, |_| false).relation(origin, linked), None);
         }
     }
 }

@@ -12,6 +12,7 @@ use super::kinship::{self, Kin};
 use super::quilt::Shared;
 use super::standings::Extent;
 use crate::store::{Arrival, GramHit, Hits, Ref, Settled, Store};
+use crate::text::grams::once_each;
 use std::thread;
 
 /// Sources that are looked at, those with the most grams first.
@@ -67,17 +68,25 @@ impl Judge {
         let mut by_source: Vec<GramHit> =
             hits.grams.iter().filter(|hit| Some(hit.of) != settled.head).copied().collect();
         by_source.sort_unstable_by_key(|hit| (hit.of, hit.mine));
+        let grams_min = self.quilt.source_grams_min.min(self.quilt.source_grams_min_unspaced) as usize;
         let (mut sources, mut n_common): (Vec<Shared>, Vec<(Ref, u32)>) = (Vec::new(), Vec::new());
         for shared in by_source.chunk_by(|a, b| a.of == b.of) {
             let of = shared[0].of;
-            n_common.push((of, shared.len() as u32));
+            // A gram in common is nothing yet, and most have no more: nobody asks who they are.
+            if shared.len() < grams_min {
+                n_common.push((of, shared.len() as u32));
+                continue;
+            }
+            let once = once_each(shared.iter().map(|hit| usize::from(hit.mine)).collect(), places);
+            n_common.push((of, once.len() as u32));
             let Some(server) = store.server(of) else { continue };
             if self.quilt.foreign && server.is(settled.server) {
                 continue;
             }
             let mut bits = Bits::new();
-            shared.iter().for_each(|hit| bits.set(cloth.bit(hit.mine.into())));
-            let theirs = shared.iter().map(|hit| hit.theirs).collect();
+            once.iter().for_each(|&mine| bits.set(cloth.bit(mine)));
+            let is_taken = |hit: &&GramHit| once.binary_search(&hit.mine.into()).is_ok();
+            let theirs = shared.iter().filter(is_taken).map(|hit| hit.theirs).collect();
             sources.push(Shared { of, bits, theirs, server, extent: Extent::Some });
         }
         // The older of equals: a slot is used again, so that its number says nothing.

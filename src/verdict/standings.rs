@@ -8,7 +8,7 @@
 //! - What gives way is counted, and so is what the queue turned away. (`what_gives_way_is_counted`)
 
 use super::cover::Bits;
-use super::event::{Features, Mirror, Recrawl, Related, Template};
+use super::said::Said;
 use crate::store::{CellEnds, Cells, Damaged, Handle, Plan, Ref, Rows, Table};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -36,12 +36,12 @@ pub(super) struct Standing {
 impl Standing {
     /// What else was said of it.
     pub(super) fn said(&self) -> Option<Said> {
-        postcard::from_bytes(&self.said).ok()
+        Said::unpacked(&self.said)
     }
 
     /// What was said behind the rest.
     fn write(&self, out: &mut Vec<u8>) {
-        *out = postcard::to_extend(self, std::mem::take(out)).expect(PACKS);
+        *out = postcard::to_extend(self, std::mem::take(out)).expect("it has no map, and memory does not fail");
         out.extend_from_slice(&self.said);
     }
 
@@ -50,8 +50,6 @@ impl Standing {
         Some(Self { said: said.into(), ..standing })
     }
 }
-
-const PACKS: &str = "it has no map, and memory does not fail";
 
 /// A source of a document, as bits of that document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,44 +79,6 @@ impl Extent {
             true => Self::MostBefore,
             false => Self::Some,
         }
-    }
-}
-
-/// The parts of a verdict that a revision repeats.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Said {
-    pub(super) recrawl: Option<Recrawl>,
-    pub(super) cluster: Option<u64>,
-    #[serde(with = "as_json")]
-    pub(super) mirror: Option<Mirror>,
-    pub(super) template: Option<Template>,
-    #[serde(with = "as_json")]
-    pub(super) related: Vec<Related>,
-    pub(super) features: Features,
-    pub(super) authenticated_domain: Option<String>,
-}
-
-impl Said {
-    /// As [`Standing`] keeps it.
-    pub(super) fn packed(&self) -> Vec<u8> {
-        // Most have about as much: the scores, and no relatives.
-        postcard::to_extend(self, Vec::with_capacity(256)).expect(PACKS)
-    }
-}
-
-/// Events leave out what is not there, which the form that standings are kept in cannot: these few are kept as JSON.
-mod as_json {
-    use serde::de::{DeserializeOwned, Error as _};
-    use serde::ser::Error as _;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(super) fn serialize<T: Serialize, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
-        serde_json::to_string(value).map_err(S::Error::custom)?.serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-        let json = <&str>::deserialize(deserializer)?;
-        serde_json::from_str(json).map_err(D::Error::custom)
     }
 }
 

@@ -19,7 +19,7 @@
 //! - Symmetric, in `0..=1`, and no input panics. (`likeness_is_symmetric_and_bounded`)
 //! - A word in common makes no two hosts similar. (`a_common_word_is_no_common_origin`)
 
-use super::vicinity::Vicinity;
+use super::vicinity::Address;
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
@@ -27,8 +27,35 @@ use std::borrow::Cow;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UrlSimilarity {
     value: f64,
-    is_similar: bool,
-    is_one_site: bool,
+    origin: Origin,
+}
+
+/// What two URLs say of where their pages come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// Nothing, or a page has none.
+    #[default]
+    Apart,
+    /// They speak for a common one, on two sites.
+    Similar,
+    /// One site: one registered domain.
+    OneSite,
+}
+
+impl Origin {
+    /// What the URLs of two pages say, where both have one.
+    pub fn of<'a>(this: Option<&Address<'a>>, that: Option<&Address<'a>>) -> Self {
+        match this.zip(that) {
+            Some((this, that)) if this.is_of_site(that) => Self::OneSite,
+            Some((this, that)) if this.tokens().are_alike(that.tokens()) => Self::Similar,
+            _ => Self::Apart,
+        }
+    }
+
+    /// Whether they speak for a common origin.
+    pub fn is_similar(self) -> bool {
+        self != Self::Apart
+    }
 }
 
 impl Serialize for UrlSimilarity {
@@ -40,12 +67,12 @@ impl Serialize for UrlSimilarity {
 impl UrlSimilarity {
     /// Compares two absolute URLs.
     pub fn of(this: &str, that: &str, path_denominator: Denominator) -> Self {
-        let is_one_site = Vicinity::of(this, that) != Vicinity::Elsewhere;
-        let (this, that) = (Tokens::of(this), Tokens::of(that));
+        let (this, that) = (Address::of(this), Address::of(that));
+        let origin = Origin::of(Some(&this), Some(&that));
+        let (this, that) = (this.tokens(), that.tokens());
         let host = coefficient(&host_tokens(&this.host), &host_tokens(&that.host), Denominator::Simpson);
         let path = coefficient(&this.path, &that.path, path_denominator);
-        let is_similar = is_one_site || this.is_registered_as(&that) || this.has_path_of(&that);
-        Self { value: (host + path) / 2.0, is_similar, is_one_site }
+        Self { value: (host + path) / 2.0, origin }
     }
 
     /// The value.
@@ -53,14 +80,9 @@ impl UrlSimilarity {
         self.value
     }
 
-    /// Whether they speak for a common origin.
-    pub fn is_similar(self) -> bool {
-        self.is_similar
-    }
-
-    /// Whether they are of one site: one registered domain.
-    pub fn is_one_site(self) -> bool {
-        self.is_one_site
+    /// What it says of where they come from.
+    pub fn origin(self) -> Origin {
+        self.origin
     }
 }
 
@@ -74,8 +96,14 @@ pub enum Denominator {
     Max,
 }
 
+impl<'a> Address<'a> {
+    fn tokens(&self) -> &Tokens<'a> {
+        self.tokens.get_or_init(|| Tokens::of(self.url))
+    }
+}
+
 /// The two halves of a URL.
-struct Tokens<'a> {
+pub(super) struct Tokens<'a> {
     /// The part of the host that names it, in lower case.
     host: Cow<'a, str>,
     /// The tokens of the path, ascending, each once.
@@ -97,6 +125,11 @@ impl<'a> Tokens<'a> {
         let path = path_tokens(path);
         let last = path.iter().rev().find(|token| !token.is_empty()).copied();
         Self { host: name(authority), path: set(path.into_iter()), last }
+    }
+
+    /// Whether they are of one site under another name, or of one page on another site.
+    fn are_alike(&self, other: &Self) -> bool {
+        self.is_registered_as(other) || self.has_path_of(other)
     }
 
     /// Whether the names that were registered are the same, under whatever suffixes.
@@ -248,8 +281,11 @@ mod tests {
     fn strangers_share_nothing_and_are_not_similar() {
         let none = UrlSimilarity::of("https://a.example/x", "https://b.test/y", Denominator::Simpson);
         assert_eq!(none.get(), 0.0);
-        assert!(!none.is_similar());
-        assert!(!UrlSimilarity::of("", "", Denominator::Simpson).is_similar(), "nothing to compare is not alike");
+        assert!(!none.origin().is_similar());
+        assert!(
+            !UrlSimilarity::of("", "", Denominator::Simpson).origin().is_similar(),
+            "nothing to compare is not alike"
+        );
         assert_eq!(simpson("http://alpha.com/", "http://beta.com/"), 0.0, "the ending is nobody's name");
         for ending in ["de", "co.uk", "jp", "blogspot.com", "example"] {
             let (this, that) = (format!("http://alpha.{ending}/"), format!("http://beta.{ending}/"));
@@ -267,7 +303,7 @@ mod tests {
             ("http://news.alpha.com/", "http://news.beta.org/"),
             ("http://192.0.2.1/", "http://198.51.100.1/"),
         ] {
-            assert!(!of(this, that).is_similar() && of(this, that).get() > 0.0, "{this} and {that}");
+            assert!(!of(this, that).origin().is_similar() && of(this, that).get() > 0.0, "{this} and {that}");
         }
         for (this, that, is_one_site) in [
             ("http://alpha.com/a", "http://news.alpha.com/b", true),
@@ -275,9 +311,8 @@ mod tests {
             ("http://alpha.com/news/host/a.htm", "http://192.0.2.1/news/host/a.htm", false),
             ("http://alpha.com/~joe/news/host/a.htm", "http://beta.org/news/host/a.html", false),
         ] {
-            let similarity = of(this, that);
-            assert!(similarity.is_similar(), "{this} and {that}");
-            assert_eq!(similarity.is_one_site(), is_one_site, "{this} and {that}");
+            let expected = if is_one_site { Origin::OneSite } else { Origin::Similar };
+            assert_eq!(of(this, that).origin(), expected, "{this} and {that}");
         }
     }
 

@@ -13,10 +13,12 @@
 //! - No host of another registered domain is of one site. (`a_site_is_a_registered_domain`)
 //! - What tells sessions and versions apart tells no pages apart. (`one_page_has_many_addresses`)
 
+use super::url_similarity::Tokens;
 use crate::config::MirrorSettings;
 use crate::document::identity::registered_domain;
 use crate::document::links;
 use crate::signature::LongSentence;
+use std::cell::OnceCell;
 
 /// Where two pages stand to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,30 +34,79 @@ pub enum Vicinity {
 impl Vicinity {
     /// That of two absolute URLs, normalised.
     pub fn of(this: &str, that: &str) -> Self {
-        match (Address::of(this), Address::of(that)) {
-            (Some(this), Some(that)) if this.site == that.site && this.is_page_of(&that) => Self::SamePage,
-            (Some(this), Some(that)) if this.site == that.site => Self::SameSite,
-            _ => Self::Elsewhere,
+        Address::of(this).vicinity(&Address::of(that))
+    }
+}
+
+/// An absolute URL, normalised, on its way to be compared: it is read as far as somebody asks, and once, since the URL of an
+/// arrival is compared with those of many.
+pub struct Address<'a> {
+    pub(super) url: &'a str,
+    host: Option<&'a str>,
+    site: OnceCell<&'a str>,
+    page: OnceCell<Page<'a>>,
+    pub(super) tokens: OnceCell<Tokens<'a>>,
+}
+
+impl<'a> Address<'a> {
+    /// The address of a page.
+    pub fn of(url: &'a str) -> Self {
+        let host = links::host(url).map(|host| host.strip_prefix("www.").unwrap_or(host));
+        Self { url, host, site: OnceCell::new(), page: OnceCell::new(), tokens: OnceCell::new() }
+    }
+
+    /// Where the two pages stand to each other.
+    pub fn vicinity(&self, other: &Self) -> Vicinity {
+        match self.is_of_site(other) {
+            true if self.is_page_of(other) => Vicinity::SamePage,
+            true => Vicinity::SameSite,
+            false => Vicinity::Elsewhere,
+        }
+    }
+
+    /// Whether both are of one registered domain, or of one host that has none.
+    pub fn is_of_site(&self, other: &Self) -> bool {
+        match (self.host, other.host) {
+            // Most often: then nobody needs to know what was registered.
+            (Some(this), Some(that)) if this == that => true,
+            (Some(this), Some(that)) => self.site(this) == other.site(that),
+            _ => false,
+        }
+    }
+
+    fn site(&self, host: &'a str) -> &'a str {
+        self.site.get_or_init(|| registered_domain(host).unwrap_or(host))
+    }
+
+    /// Whether both name one page of their site.
+    fn is_page_of(&self, other: &Self) -> bool {
+        let (this, that) =
+            (self.page.get_or_init(|| Page::of(self.url)), other.page.get_or_init(|| Page::of(other.url)));
+        if this.query != that.query || this.path.len() != that.path.len() || this.path.last() != that.path.last() {
+            return false;
+        }
+        let mut differing = this.path.iter().zip(&that.path).filter(|(this, that)| this != that);
+        let is_one_host = self.host == other.host;
+        match (differing.next(), differing.next()) {
+            // The homes of two hosts are two pages.
+            (None, _) => is_one_host || !this.path.is_empty(),
+            (Some((this, that)), None) => !is_one_host || are_versions(this, that),
+            _ => false,
         }
     }
 }
 
-/// A URL, as far as it names a page.
-struct Address<'a> {
-    /// The registered domain, or a host that has none.
-    site: &'a str,
-    host: &'a str,
+/// What names a page on its host.
+struct Page<'a> {
     /// Folders and the page's own name, without its ending; a page that is the index of its folder has none.
     path: Vec<&'a str>,
     /// Parameters, ascending, but for those of sessions and campaigns.
     query: Vec<&'a str>,
 }
 
-impl<'a> Address<'a> {
-    fn of(url: &'a str) -> Option<Self> {
-        let host = links::host(url)?;
-        let host = host.strip_prefix("www.").unwrap_or(host);
-        let (_, rest) = url.split_once("://")?;
+impl<'a> Page<'a> {
+    fn of(url: &'a str) -> Self {
+        let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
         let rest = rest.split_once('#').map_or(rest, |(rest, _)| rest);
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         // Some sites write the session behind a semicolon.
@@ -66,22 +117,7 @@ impl<'a> Address<'a> {
         }
         let mut query: Vec<&str> = query.split('&').filter(|parameter| !is_aside(parameter)).collect();
         query.sort_unstable();
-        Some(Self { site: registered_domain(host).unwrap_or(host), host, path, query })
-    }
-
-    /// Whether both name one page of their site.
-    fn is_page_of(&self, other: &Self) -> bool {
-        if self.query != other.query || self.path.len() != other.path.len() || self.path.last() != other.path.last() {
-            return false;
-        }
-        let mut differing = self.path.iter().zip(&other.path).filter(|(this, that)| this != that);
-        let is_one_host = self.host == other.host;
-        match (differing.next(), differing.next()) {
-            // The homes of two hosts are two pages.
-            (None, _) => is_one_host || !self.path.is_empty(),
-            (Some((this, that)), None) => !is_one_host || are_versions(this, that),
-            _ => false,
-        }
+        Self { path, query }
     }
 }
 

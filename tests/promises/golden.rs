@@ -74,6 +74,18 @@ fn golden_signatures_of_a_japanese_page() {
     assert_golden("japanese.html", Format::Page, Some("https://touge.example/"));
 }
 
+/// Most of its head is what any page has.
+#[test]
+fn golden_signatures_of_a_page_with_public_libraries() {
+    assert_golden("libraries.html", Format::Page, Some("https://ferry.example/timetable"));
+}
+
+/// It has no words of its own.
+#[test]
+fn golden_signatures_of_a_forwarded_mail() {
+    assert_golden("forwarded.eml", Format::Mail, None);
+}
+
 #[test]
 fn golden_signatures_of_a_mail() {
     assert_golden("mail.eml", Format::Mail, None);

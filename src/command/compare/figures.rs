@@ -6,6 +6,7 @@ use crate::pipeline::explanation::pair::Pair;
 use crate::pipeline::explanation::scores::{Measure, Score};
 use crate::verdict::comparison::{Comparison, Cosine, Estimated, Linked, NoiseAgreement};
 use crate::verdict::relation::{CONTAINMENT_ABOVE, Class, Direction, OVERLAP_ABOVE, Relation};
+use crate::verdict::url_similarity::Origin;
 use anstyle::{AnsiColor, Reset, Style};
 
 /// In what two documents are alike, what the filter says of them, and what it goes by.
@@ -312,9 +313,11 @@ fn origin_rows(comparison: &Comparison) -> Vec<Row> {
     let url = Row {
         name: "URL similarity",
         figure: comparison.url_similarity.map_or("unknown".to_owned(), |value| format!("{:.2}", value.get())),
-        alike: comparison.url_similarity.is_some_and(|value| value.is_similar()),
+        alike: comparison.url_similarity.is_some_and(|value| value.origin().is_similar()),
         meaning: match comparison.url_similarity {
-            Some(value) if value.is_one_site() => "host and path in common (similar: of one site)".to_owned(),
+            Some(value) if value.origin() == Origin::OneSite => {
+                "host and path in common (similar: of one site)".to_owned()
+            }
             Some(_) => "host and path in common (similar: one name registered, or most of the path)".to_owned(),
             None => "not both have one; counts as not similar".to_owned(),
         },

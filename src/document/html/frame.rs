@@ -2,7 +2,8 @@
 //!
 //! Head items are the stylesheets and icons (rel and file name), scripts (file name), meta names and other link rels;
 //! beside them stand each `tag@attribute-name` and the ids of structural elements. Digit runs count as `#`, content
-//! hashes in names and the query and path of an address do not count, and no content does.
+//! hashes in names and the query and path of an address do not count, and no content does. Tags that are
+//! [commonplace](super::commonplace) do not come here.
 //!
 //! # Invariants
 //! - An item is kept once, and no more items than the limit are kept. (`items_are_kept_once_and_bounded`)

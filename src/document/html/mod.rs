@@ -26,6 +26,7 @@
 //! - Every limit has its outcome. (`every_limit_has_its_outcome`)
 //! - No page is read differently because of the one before it. (`a_used_scratch_reads_as_a_new_one`)
 
+mod commonplace;
 pub mod entities;
 mod frame;
 mod hiding;
@@ -158,6 +159,39 @@ mod tests {
             assert_eq!((document.text.as_str(), document.hidden.as_str()), (shown, hidden), "{source}");
         }
         assert_eq!(document("<p hidden>a é</p>b\u{200B}").reading.n_hidden_chars, 4);
+    }
+
+    #[test]
+    fn what_any_page_has_leaves_no_trace() {
+        let page = |head: &str| {
+            let own = "<link rel=stylesheet href=/a.css><meta property=og:title content=x><script src=/a.js></script>";
+            let body = "<p id=x class=y>text<script>s</script></p>";
+            document(&format!("<head>{head}{own}</head><body>{body}")).markup
+        };
+        let bare = page("");
+        assert!(!bare.frame.is_empty() && !bare.tag_noise.is_empty());
+        for head in [
+            "<link rel=stylesheet href='https://cdn.jsdelivr.net/npm/bootstrap@5/bootstrap.min.css' integrity=x crossorigin>",
+            "<link rel=preconnect href=//fonts.gstatic.com crossorigin>",
+            "<script async src='https://www.googletagmanager.com/gtag/js?id=1'></script>",
+            "<script src=//code.jquery.com/jquery.js>a < b</script>",
+            "<meta charset=utf-8><META NAME=Viewport content='width=device-width, initial-scale=1'>",
+            "<meta http-equiv='Content-Type' content='text/html; charset=utf-8'>",
+        ] {
+            let page = page(head);
+            assert_eq!((&page.frame, &page.tag_noise), (&bare.frame, &bare.tag_noise), "{head}");
+        }
+        for head in [
+            "<link rel=stylesheet href=https://s0.wp.com/bootstrap.min.css>",
+            "<script src=/code.jquery.com/jquery.js></script>",
+            "<meta name=og:type content=x>",
+        ] {
+            let page = page(head);
+            assert_ne!(page.frame, bare.frame, "{head}");
+            assert_ne!(page.tag_noise, bare.tag_noise, "{head}");
+        }
+        let canonical = document("<link rel=canonical href=https://unpkg.com/>").links.canonical;
+        assert_eq!(canonical.as_deref(), Some("https://unpkg.com/"), "only the look is blind to it");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! - Outline elements nest, hold text, and stand parents first. (`outlines_are_well_nested`)
 //! - Every span lies in the text, on character borders. (`spans_lie_in_the_text`)
 //! - Hidden text ends where its element ends. (`hidden_text_is_kept_apart`)
+//! - What is commonplace in a head leaves no trace in the look of a page. (`what_any_page_has_leaves_no_trace`)
 
 mod attributes;
 mod links;
@@ -52,6 +53,8 @@ pub(super) struct Page<'s, 'a> {
     keeps_all: bool,
     /// The element whose raw text comes next.
     raw: Option<Tag>,
+    /// Whether that is a script that any page may have, and whose end tag is to leave no noise either.
+    is_commonplace: bool,
     /// How many open elements are in the outline.
     depth: u16,
     anchor: Option<OpenAnchor>,
@@ -98,6 +101,7 @@ impl<'s, 'a> Page<'s, 'a> {
             content: Content::Html,
             keeps_all: false,
             raw: None,
+            is_commonplace: false,
             depth: 0,
             anchor: None,
         }
@@ -191,8 +195,11 @@ impl<'s, 'a> Page<'s, 'a> {
         let tag = self.tokens.tag;
         let tag = &tag;
         self.reading.n_tags += 1;
-        self.note(tag);
-        let known = self.attributes(tag);
+        let is_commonplace = self.is_commonplace(tag);
+        if !is_commonplace {
+            self.note(tag);
+        }
+        let known = self.attributes(tag, is_commonplace);
         let mut flags = tag.tag.flags();
         self.raw = None;
         if self.content == Content::Foreign {
@@ -211,12 +218,13 @@ impl<'s, 'a> Page<'s, 'a> {
         }
         match tag.tag {
             Tag::A => self.start_anchor(&known),
-            Tag::Link | Tag::Meta | Tag::Base => self.head(tag.tag, &known),
+            Tag::Link | Tag::Meta | Tag::Base => self.head(tag.tag, &known, is_commonplace),
             Tag::Script => {
-                if let Some(src) = self.value(known.src) {
+                if let Some(src) = self.value(known.src).filter(|_| !is_commonplace) {
                     self.frame.script(src);
                 }
                 self.raw = Some(Tag::Script);
+                self.is_commonplace = is_commonplace;
                 return;
             }
             Tag::Style | Tag::Iframe | Tag::Noembed | Tag::Noframes | Tag::Title => {
@@ -291,7 +299,9 @@ impl<'s, 'a> Page<'s, 'a> {
     fn end(&mut self) {
         let tag = self.tokens.tag;
         let tag = &tag;
-        self.note(tag);
+        if !std::mem::take(&mut self.is_commonplace) {
+            self.note(tag);
+        }
         let flags = tag.tag.flags();
         if self.raw.take().is_some() {
             self.border(flags);

@@ -379,7 +379,7 @@ mod tests {
         let document =
             mail("Subject: =?utf-8?q?S=C3=BC=C3=9F?= \t x\nContent-Type: text/html\n\n<title>T</title><p>body");
         assert_eq!((document.title.as_str(), document.text.as_str()), ("Süß x", "Süß x\nbody"));
-        let document = mail("From: a@b.example\n\n> quoted");
+        let document = mail("From: a@b.example\n\n> quoted\nYes");
         assert_eq!((document.title.as_str(), document.asides[0].sort), ("", AsideSort::Quoted));
     }
 

@@ -7,7 +7,6 @@ use super::super::look::{Look, Resemblance};
 use super::super::settled::Settled;
 use super::super::{Arrival, Ref};
 use super::{Candidate, Settler, add};
-use crate::verdict::url_similarity::UrlSimilarity;
 
 /// Leaders of one key: pages of one generator share some of their keys.
 const PER_FRAME_KEY_MAX: usize = 6;
@@ -54,13 +53,12 @@ impl Settler {
                 index.find(key, |of| add(looks, of, 0));
             }
         }
+        looks.iter().for_each(|candidate| self.clusters.prefetch(candidate.of));
         looks.retain(|candidate| lives(candidate.of));
         looks.sort_unstable_by_key(|found| (std::cmp::Reverse(found.n_keys), found.of));
-        looks
-            .iter()
-            .take(self.template_candidates_max)
-            .filter_map(|found| Some((found.of, self.clusters.resemblance(found.of, look)?)))
-            .collect()
+        looks.truncate(self.template_candidates_max);
+        looks.iter().for_each(|candidate| self.clusters.prefetch_look(candidate.of));
+        looks.iter().filter_map(|found| Some((found.of, self.clusters.resemblance(found.of, look)?))).collect()
     }
 }
 
@@ -72,7 +70,6 @@ pub(super) fn member<'a>(
     now_ms: i64,
     is_known: bool,
 ) -> Member<'a> {
-    let url = settled.joined.as_ref().and_then(|joined| joined.url);
     Member {
         position: settled.position,
         now_ms,
@@ -82,7 +79,7 @@ pub(super) fn member<'a>(
         domain: settled.server.domain,
         link_domains: &arrival.signatures.link_domains,
         is_copy: settled.joined.is_some(),
-        is_mirror: url.is_some_and(UrlSimilarity::is_similar),
+        is_mirror: settled.joined.as_ref().is_some_and(|joined| joined.origin.is_similar()),
         is_known,
     }
 }

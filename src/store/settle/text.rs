@@ -9,8 +9,8 @@ use super::{Arriving, Candidate, DIGEST, IMATCH, MINHASH, SHOWN, Settler, add};
 use crate::config::Canonical;
 use crate::document::Kind;
 use crate::verdict::event::{Signal, TextView};
-use crate::verdict::url_similarity::{Denominator, UrlSimilarity};
-use crate::verdict::vicinity::{Prose, Vicinity};
+use crate::verdict::url_similarity::Origin;
+use crate::verdict::vicinity::{Address, Prose, Vicinity};
 
 /// Entries of one key: variants of one campaign share some of their keys.
 const PER_TEXT_KEY_MAX: usize = 4;
@@ -75,10 +75,8 @@ impl Settler {
     /// Whose copy `arrival` is; `longest` is the longest member of the group, where that matters.
     pub(super) fn joined(&self, arrival: &Arrival, nearest: &Nearest, longest: Option<String>) -> Option<Joined> {
         let card = self.prototypes.names(nearest.head)?;
-        let url = match (arrival.url.as_deref(), card.url()) {
-            (Some(this), Some(that)) => Some(UrlSimilarity::of(this, that, Denominator::Simpson)),
-            _ => None,
-        };
+        let [this, that] = [arrival.url.as_deref(), card.url()].map(|url| url.map(Address::of));
+        let origin = Origin::of(this.as_ref(), that.as_ref());
         let canonical = match self.mirror.canonical {
             Canonical::FirstSeen => None,
             Canonical::RelCanonical => card.canonical.clone(),
@@ -86,7 +84,7 @@ impl Settler {
         };
         let canonical = canonical.unwrap_or_else(|| card.id.clone());
         let Likeness { score: likeness, view, .. } = nearest.to_head;
-        Some(Joined { card, likeness, view, signals: names(nearest.signals), canonical, url })
+        Some(Joined { card, likeness, view, signals: names(nearest.signals), canonical, origin })
     }
 
     /// Whether it becomes a further prototype of a group of `n_prototypes`: what is not near to any stands for others like it.

@@ -132,7 +132,9 @@ impl<'a> Naive<'a> {
         let is_unchanged = sighting.is_some_and(|(other, _)| other == content);
         let own = sighting.and_then(|(_, of)| of);
         let own = own.filter(|of| self.prototypes.contains_key(of) && self.id(*of) == self.id(this));
+        let mut heir_of = None;
         if let (Some(own), false) = (own, is_unchanged) {
+            heir_of = Some(own).filter(|own| self.prototypes[own].head == *own);
             self.replace(own);
         }
         let own = own.filter(|_| is_unchanged);
@@ -161,7 +163,7 @@ impl<'a> Naive<'a> {
         self.seen.insert(self.key(this), (content, sighted));
         let (gram_hits, sentence_hits) = self.hits(this);
         if learns {
-            self.learn(this);
+            self.learn(this, heir_of);
         }
         self.standings.retain(|of, _| self.prototypes.contains_key(of));
         let mut sources = self.judge_quilt(this, head, learns, &gram_hits);
@@ -319,32 +321,54 @@ impl<'a> Naive<'a> {
                 sentences.extend(owners.of.iter().filter(|(of, _)| lives(*of)).map(|&(of, _)| (mine, of)));
             }
         }
-        (grams, sentences)
+        (self.each_once(this, &grams), sentences)
     }
 
-    fn learn(&mut self, this: Of) {
+    /// The hits without those of grams that are said again. Of each gram that stands several times one is left for each source: the
+    /// nearest to a gram of that source which stands once, or the first.
+    fn each_once(&self, this: Of, hits: &[(u16, Of, u16)]) -> GramHits {
+        let hash = |hit: &(u16, Of, u16)| self.arrivals[this].signatures.grams[usize::from(hit.0)].hash;
+        let of_gram = |hit: &(u16, Of, u16)| {
+            hits.iter().filter(|other| other.1 == hit.1 && hash(other) == hash(hit)).copied().collect::<Vec<_>>()
+        };
+        let distance = |hit: &(u16, Of, u16)| {
+            let singles = hits.iter().filter(|other| other.1 == hit.1 && of_gram(other).len() == 1);
+            singles.map(|other| other.0.abs_diff(hit.0)).min().unwrap_or(u16::MAX)
+        };
+        let is_taken = |hit: &&(u16, Of, u16)| {
+            let same = of_gram(hit);
+            same.len() == 1 || same.iter().min_by_key(|other| distance(other)) == Some(hit)
+        };
+        hits.iter().filter(is_taken).copied().collect()
+    }
+
+    fn learn(&mut self, this: Of, heir_of: Option<Of>) {
         let (signatures, kind) = (&self.arrivals[this].signatures, self.kind(this));
         let prototypes = &self.prototypes;
         let post = |owners: &mut Owners, number: u16, n_first: usize, n_max: usize| {
             if owners.of.iter().any(|(of, _)| *of == this) {
-                return;
+                return false;
             }
+            // The next version of a page takes the place of the last, and is counted with it.
+            let is_heir = owners.of.iter().any(|(of, _)| Some(*of) == heir_of);
             owners.of.retain(|(of, _)| prototypes.contains_key(of));
-            owners.n_counted = if owners.of.is_empty() { 1 } else { owners.n_counted + 1 };
+            owners.n_counted = if owners.of.is_empty() { 1 } else { owners.n_counted + usize::from(!is_heir) };
             if owners.of.len() >= n_max && n_first < n_max {
                 owners.of.remove(n_max - n_first - 1);
             }
             if owners.of.len() < n_max {
                 owners.of.insert(0, (this, number));
             }
+            !is_heir
         };
         for (number, gram) in (0_u16..).zip(&signatures.grams) {
             let n_max = self.settings.quilt.owners_max;
             post(self.grams.entry((kind, gram.hash)).or_default(), number, n_max.div_ceil(2), n_max);
         }
         for (number, hash) in core_sentences(signatures) {
-            post(self.sentences.entry((kind, hash)).or_default(), number, 4, 4);
-            *self.sentence_counts.entry((kind, hash)).or_default() += 1;
+            if post(self.sentences.entry((kind, hash)).or_default(), number, 4, 4) {
+                *self.sentence_counts.entry((kind, hash)).or_default() += 1;
+            }
         }
     }
 
@@ -423,13 +447,19 @@ impl<'a> Naive<'a> {
             numbers.for_each(|number| bits.set(cloth.bit(number.into())));
             bits
         };
-        let n_grams = |of: Of| self.arrivals[of].places.len();
+        let n_grams = |of: Of| self.arrivals[of].n_grams();
         let is_part = |of: Of, n_shared: usize| n_grams(of) > 0 && 5 * n_shared >= 3 * n_grams(of);
         let known = shared
             .iter()
             .map(|(of, grams)| (*of, bits(&cloth, &mut grams.iter().map(|gram| gram.0)), is_part(*of, grams.len())));
         let known = known.filter(|(_, bits, _)| bits.count() >= cloth.grams_min());
-        let known: Vec<Known> = known.take(self.settings.quilt.remembered_max).collect();
+        let quilts = |naive: &Self| -> BTreeSet<Of> {
+            naive.standings.iter().filter(|(_, standing)| standing.is_quilt).map(|(of, _)| *of).collect()
+        };
+        let before = quilts(self);
+        let mut known: Vec<Known> = known.collect();
+        known.sort_by_key(|(of, _, _)| before.contains(of));
+        known.truncate(self.settings.quilt.remembered_max);
         let mut named = self.cover(this, &cloth, &known);
         if learns {
             // Sources that are quilts as soon as they know of this one took from it.
@@ -452,6 +482,7 @@ impl<'a> Naive<'a> {
             let standing =
                 Standing { sources: known, named: named.clone(), is_quilt: !named.is_empty(), is_queued: false };
             self.standings.insert(this, standing);
+            let now = quilts(self);
             let parts: Vec<bool> = shared.iter().map(|(_, grams)| is_part(this, grams.len())).collect();
             for ((of, grams), is_part) in shared.iter().zip(parts) {
                 let theirs = self.cloth(*of);
@@ -463,7 +494,7 @@ impl<'a> Naive<'a> {
                     continue;
                 };
                 standing.sources.push((this, bits, is_part));
-                standing.sources.sort_by_key(|(_, bits, _)| Reverse(bits.count()));
+                standing.sources.sort_by_key(|(of, bits, _)| (now.contains(of), Reverse(bits.count())));
                 standing.sources.truncate(self.settings.quilt.remembered_max);
                 if standing.sources.iter().any(|(source, _, _)| *source == this) {
                     self.enqueue(*of);
@@ -519,7 +550,7 @@ impl<'a> Naive<'a> {
             let core = core_sentences(signatures).into_iter();
             core.map(|(number, _)| u64::from(signatures.sentences[usize::from(number)].n_chars)).sum::<u64>()
         };
-        let n_grams = |of: Of| self.arrivals[of].places.len();
+        let n_grams = |of: Of| self.arrivals[of].n_grams();
         let has_grams = |of: Of| {
             let (n, n_common) = (n_grams(this).min(n_grams(of)), grams.iter().filter(|gram| gram.1 == of).count());
             n > 0 && 5 * n_common >= 3 * n

@@ -1,8 +1,9 @@
 //! What a start tag says of its element: the few attributes that mean something here.
 
+use super::super::commonplace;
 use super::super::hiding;
 use super::super::open::Show;
-use super::super::tag::{self, key};
+use super::super::tag::{self, Tag, key};
 use super::super::tokens::TagToken;
 use super::Page;
 
@@ -20,27 +21,50 @@ pub(super) struct Known {
 
 const MISSING: u32 = u32::MAX;
 
+const HREF: u64 = key(b"href");
+const SRC: u64 = key(b"src");
+const CHARSET: u64 = key(b"charset");
+const NAME: u64 = key(b"name");
+const PROPERTY: u64 = key(b"property");
+const HTTP_EQUIV: u64 = key(b"http-equiv");
+
 impl Known {
     const NONE: Self =
         Self { href: MISSING, rel: MISSING, src: MISSING, name: MISSING, style: MISSING, id: MISSING, hidden: MISSING };
 }
 
 impl<'s> Page<'s, '_> {
-    /// Looks at every attribute: the frame wants their names, the rest a few of their values.
+    /// Whether a tag is one that [any page](commonplace) may have.
+    #[inline]
+    pub(super) fn is_commonplace(&self, tag: &TagToken) -> bool {
+        matches!(tag.tag, Tag::Link | Tag::Script | Tag::Meta) && self.head_is_commonplace(tag.tag)
+    }
+
+    fn head_is_commonplace(&self, tag: Tag) -> bool {
+        let value = |wanted: &[u64]| {
+            let attribute = self.tokens.attributes().iter().find(|attribute| wanted.contains(&attribute.key));
+            attribute.map(|attribute| self.tokens.value(attribute))
+        };
+        match tag {
+            Tag::Link => value(&[HREF]).is_some_and(commonplace::is_public),
+            Tag::Script => value(&[SRC]).is_some_and(commonplace::is_public),
+            _ => value(&[CHARSET]).is_some() || value(&[NAME, PROPERTY, HTTP_EQUIV]).is_some_and(commonplace::is_meta),
+        }
+    }
+
+    /// Looks at every attribute: the frame wants their names, unless the tag `is_commonplace`, the rest a few of their values.
     #[inline(always)]
-    pub(super) fn attributes(&mut self, tag: &TagToken) -> Known {
-        const HREF: u64 = key(b"href");
+    pub(super) fn attributes(&mut self, tag: &TagToken, is_commonplace: bool) -> Known {
         const REL: u64 = key(b"rel");
-        const SRC: u64 = key(b"src");
         const ID: u64 = key(b"id");
         const STYLE: u64 = key(b"style");
         const HIDDEN: u64 = key(b"hidden");
-        const NAME: u64 = key(b"name");
-        const PROPERTY: u64 = key(b"property");
-        const HTTP_EQUIV: u64 = key(b"http-equiv");
         let mut known = Known::NONE;
         for (index, attribute) in self.tokens.attributes().iter().enumerate() {
-            self.frame.attribute(tag, attribute, || (self.tokens.tag_name(tag), self.tokens.attribute_name(attribute)));
+            if !is_commonplace {
+                let names = || (self.tokens.tag_name(tag), self.tokens.attribute_name(attribute));
+                self.frame.attribute(tag, attribute, names);
+            }
             let place = match attribute.key {
                 HREF => &mut known.href,
                 REL => &mut known.rel,

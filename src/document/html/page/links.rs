@@ -49,8 +49,8 @@ impl Page<'_, '_> {
         }
     }
 
-    /// What stands in a head: `<link>`, `<meta>`, `<base>`.
-    pub(super) fn head(&mut self, tag: Tag, known: &Known) {
+    /// What stands in a head: `<link>`, `<meta>`, `<base>`. What is commonplace is nothing to the frame.
+    pub(super) fn head(&mut self, tag: Tag, known: &Known, is_commonplace: bool) {
         let value = |value: &str| {
             let mut decoded = String::new();
             push_value(value.trim_ascii(), &mut decoded);
@@ -60,14 +60,16 @@ impl Page<'_, '_> {
         match tag {
             Tag::Link => {
                 let Some(rel) = rel else { return };
-                self.frame.link(rel, href.unwrap_or(""));
+                if !is_commonplace {
+                    self.frame.link(rel, href.unwrap_or(""));
+                }
                 let is_canonical = rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("canonical"));
                 if is_canonical && self.links.canonical.is_none() {
                     self.links.canonical = href.map(value);
                 }
             }
             Tag::Meta => {
-                if let Some(name) = name {
+                if let Some(name) = name.filter(|_| !is_commonplace) {
                     self.frame.meta(name);
                 }
             }

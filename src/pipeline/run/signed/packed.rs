@@ -10,7 +10,7 @@ use crate::signature::minhash::{MinHash, SLOTS};
 use crate::signature::style::{BINS, Bins, Form, Sketch, Style};
 use crate::signature::{LongSentence, Outcome, Signatures, View};
 use crate::store::{Arrival, CoreSentences, Spelled};
-use crate::text::grams::{Gram, Place};
+use crate::text::grams::{self, Gram, Place};
 use crate::verdict::event::Source;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use std::net::IpAddr;
@@ -99,12 +99,14 @@ impl Packed {
 
     /// The arrival, of a record that was there.
     pub(super) fn unpacked(self, source: Source) -> Arrival {
-        let place = |(first, end, span, lead, trail)| Place { first, end, span, lead, trail };
+        let place = |(first, end, span, lead, trail)| Place { first, end, span, lead, trail, echo: 0 };
         let spelled = |(letters, ends, hashes): (String, Vec<u32>, Words)| Spelled {
             letters,
             terms: ends.into_iter().zip(hashes.0).collect(),
         };
         let signatures = self.signatures.unpacked();
+        let mut places: Vec<Place> = self.places.into_iter().map(place).collect();
+        grams::mark_echoes(&signatures.grams, &mut places);
         Arrival {
             id: self.id,
             source,
@@ -117,7 +119,7 @@ impl Packed {
             truncated: self.truncated,
             core_sentences: CoreSentences::of(&signatures.sentences),
             signatures,
-            places: self.places.into_iter().map(place).collect(),
+            places,
             n_text_bytes: self.n_text_bytes,
             excerpt: self.excerpt,
             unspaced: self.unspaced,
