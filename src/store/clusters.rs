@@ -15,6 +15,7 @@ mod saving;
 pub(super) use leader::{LEADER_BYTES, Leader};
 
 use super::cluster::{Cluster, ClusterState, Member, Merge, id, name};
+use super::living::Living;
 use super::look::{Look, Resemblance};
 use super::prefetch::prefetch;
 use super::reference::{Ref, next};
@@ -60,6 +61,7 @@ enum Place {
 pub(super) struct Clusters {
     settings: TemplateSettings,
     leaders: Rows<Leader>,
+    living: Living,
     free_leaders: Vec<u32>,
     n_leaders_max: usize,
     /// Leaders by the last page that joined them; an entry whose `touched` is not its leader's any more is skipped.
@@ -81,6 +83,7 @@ impl Clusters {
         Self {
             settings,
             leaders: Rows::default(),
+            living: Living::default(),
             free_leaders: Vec::new(),
             n_leaders_max: n_leaders.max(1),
             order: VecDeque::new(),
@@ -121,7 +124,13 @@ impl Clusters {
     }
 
     pub(super) fn get(&self, of: Ref) -> Option<&Leader> {
-        self.leaders.get(of.slot as usize).filter(|leader| leader.is_live && leader.generation == of.generation)
+        self.leaders.get(of.slot as usize).filter(|_| self.lives(of))
+    }
+
+    /// Whether `of` leads.
+    #[inline]
+    pub(super) fn lives(&self, of: Ref) -> bool {
+        self.living.has(of)
     }
 
     /// Asks for the fixed part of `of`.
@@ -396,8 +405,10 @@ impl Clusters {
             ties,
             ..Leader::empty()
         };
+        let of = Ref { slot, generation };
+        self.living.begin(of);
         self.touch(slot, member);
-        Ref { slot, generation }
+        of
     }
 
     fn touch(&mut self, slot: u32, member: Member<'_>) {
@@ -455,6 +466,7 @@ impl Clusters {
 
     fn free_leader(&mut self, slot: u32) {
         let leader = &mut self.leaders[slot as usize];
+        self.living.end(slot);
         leader.is_live = false;
         leader.look = None;
         leader.id = "".into();

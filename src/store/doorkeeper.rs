@@ -17,17 +17,8 @@ const BITS_PER_KEY: usize = 14;
 /// Bytes for each hash that a filter is planned for.
 pub(super) const BYTES_PER_KEY: f64 = BITS_PER_KEY as f64 / 8.0;
 
-/// Draws a bit in each word: odd numbers, from the digits of the golden ratio.
-const DRAWS: Line = [
-    0x9E37_79B9_7F4A_7C15,
-    0xF39C_C060_5CED_C835,
-    0x1082_276B_F3A2_7251,
-    0xF86C_6A11_D0C1_8E95,
-    0x2767_F0B1_53D2_7B7F,
-    0x0347_045B_5BF1_827F,
-    0x0188_6F09_2840_3003,
-    0xC1D6_4BA4_0F33_5E37,
-];
+/// Draws the bits: an odd number, from the digits of the golden ratio.
+const DRAW: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// A set of hashes that can be added to and asked, and is now and then wrong about who is in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,10 +81,12 @@ impl Doorkeeper {
     }
 }
 
-/// One bit for each word. The line is chosen by the upper bits of the hash; a product with its lower half knows nothing of them.
+/// One bit for each word: six bits of a product each, the lowest left out. The line is chosen by the upper bits of the hash; a product with
+/// its lower half knows nothing of them.
 #[inline]
 fn bits(hash: u64) -> Line {
-    DRAWS.map(|draw| 1 << ((hash & 0xFFFF_FFFF).wrapping_mul(draw) >> 58))
+    let drawn = (hash & 0xFFFF_FFFF).wrapping_mul(DRAW);
+    std::array::from_fn(|word| 1 << (drawn >> (16 + 6 * word) & 63))
 }
 
 #[cfg(test)]

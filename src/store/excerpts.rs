@@ -112,8 +112,8 @@ impl Excerpts {
     /// Forgets what was kept.
     pub(super) fn clear(&mut self, slot: u32) {
         let row = self.row(slot);
-        // Writing zeros would make untouched pages resident.
-        if self.memory.bytes()[row.clone()].iter().any(|byte| *byte != 0) {
+        // Writing zeros would make untouched pages resident, and looking at more than the head would read them.
+        if self.memory.bytes()[row.clone()].iter().take(HEAD_BYTES).any(|byte| *byte != 0) {
             self.memory.bytes_mut(row).fill(0);
         }
     }

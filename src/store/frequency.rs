@@ -20,6 +20,7 @@
 
 use super::bytes::{Damaged, Reader};
 use super::doorkeeper::{self, Doorkeeper};
+use super::prefetch::prefetch;
 use crate::signature::keyed::mix;
 
 /// Counters of a bucket: one cache line.
@@ -63,6 +64,18 @@ impl SentenceCounts {
     pub(super) fn prefetch(&self, hash: u64) {
         // Most sentences are new, and the doorkeeper says so: whoever has a counter is known to it.
         self.current.doorkeeper.prefetch(mix(hash, self.key));
+    }
+
+    /// Asks for what [`Self::count`] looks at beside that.
+    #[inline]
+    pub(super) fn prefetch_counter(&self, hash: u64) {
+        let mixed = mix(hash, self.key);
+        for generation in [&self.current, &self.older] {
+            if generation.n_keys > 0 {
+                generation.doorkeeper.prefetch(mixed);
+                prefetch(&generation.counters[generation.place(mixed).0]);
+            }
+        }
     }
 
     /// Counts one more document with the sentence.

@@ -8,6 +8,7 @@
 //! - What was inserted is found until something pushed it out. (`entries_are_found_until_pushed_out`)
 //! - Dead entries go first, and one key cannot fill a line. (`the_dead_go_first`, `a_common_key_keeps_its_newest`)
 
+use super::lanes::{blend, each, equal, ones};
 use super::lines::{Line, Lines, WORDS};
 use super::reference::Ref;
 use super::watch::Table;
@@ -35,33 +36,36 @@ impl Index {
     #[inline]
     pub fn find(&self, key: u64, mut with: impl FnMut(Ref)) {
         let line = self.line(key);
-        let mut same = same(line, key);
-        while same != 0 {
-            with(Ref::unpacked(line[same.trailing_zeros() as usize]));
-            same &= same - 1;
-        }
+        each(same(line, key)).for_each(|lane| with(Ref::unpacked(line[lane / 2])));
+    }
+
+    /// Whom a full line of `key` has held longest: whether it lives is asked when something is added.
+    #[inline]
+    pub(super) fn oldest(&self, key: u64) -> Option<Ref> {
+        let oldest = self.line(key)[WORDS - 1];
+        (oldest != 0).then(|| Ref::unpacked(oldest))
     }
 
     /// Adds `of` under `key`, which keeps at most `per_key_max`.
     pub fn insert(&mut self, key: u64, of: Ref, per_key_max: usize, is_live: impl Fn(Ref) -> bool) {
         let number = self.lines.of_key(key);
         let line = self.lines.line_mut(number);
-        let (len, same) = (filled(line).trailing_ones() as usize, same(line, key));
+        let (free, same) = (free(line), same(line, key));
+        let len = (free | 1 << (2 * WORDS)).trailing_zeros() as usize / 2;
         let n_same = same.count_ones() as usize;
         let leaves = if n_same >= per_key_max {
-            same.checked_ilog2().map(|oldest| oldest as usize)
+            same.checked_ilog2().map(|oldest| oldest as usize / 2)
         } else if len == WORDS {
-            bits(line, |entry| !is_live(Ref::unpacked(entry))).checked_ilog2().map(|place| place as usize)
+            // The oldest are dead before the others, with few exceptions: the first look is most often the last.
+            line.iter().rposition(|&entry| !is_live(Ref::unpacked(entry)))
         } else {
             None
         };
         let end = leaves.unwrap_or(len.min(WORDS - 1));
         let is_loss = end < len && (leaves.is_none() || n_same >= per_key_max);
-        // As `copy_within(..end, 1)`, without asking how many words that is: it is another number each time.
-        for place in (1..WORDS).rev() {
-            line[place] = if place <= end { line[place - 1] } else { line[place] };
-        }
-        line[0] = tag(key) << TAG_SHIFT | of.packed();
+        let [a, b, c, d, e, f, g, _] = *line;
+        let moved_up = [tag(key) << TAG_SHIFT | of.packed(), a, b, c, d, e, f, g];
+        *line = blend(&MADE_ROOM[end], &moved_up, line);
         self.lines.n_pushed_out += u64::from(is_loss);
     }
 
@@ -89,23 +93,25 @@ impl Index {
     }
 }
 
-/// The places of a line that are filled, as bits. All at once, and so are those below: how full a line is, is as good as a coin, and
-/// a processor that bets on it loses more than it takes to look at all of them.
+/// For each place the ones of all words up to it: what is new when an entry gives way there, and those before it make room at the
+/// beginning. It is another place each time, and asking which costs more than to look at all.
+const MADE_ROOM: [Line; WORDS] = [ones(2), ones(4), ones(6), ones(8), ones(10), ones(12), ones(14), ones(16)];
+
+/// The lanes that entries begin with, as bits.
+const FIRSTS: u32 = 0x5555;
+
+/// Where places are free, as bits.
 #[inline]
-fn filled(line: &Line) -> u32 {
-    bits(line, |entry| entry != 0)
+fn free(line: &Line) -> u32 {
+    let zeros = equal(line, u32::MAX, 0);
+    zeros & zeros >> 1 & FIRSTS
 }
 
-/// The places that hold `key`, as bits.
+/// Where `key` is held, as bits.
 #[inline]
 fn same(line: &Line, key: u64) -> u32 {
-    let tag = tag(key);
-    bits(line, |entry| (entry >> TAG_SHIFT == tag) & (entry != 0))
-}
-
-#[inline]
-fn bits(line: &Line, is_one: impl Fn(u64) -> bool) -> u32 {
-    line.iter().zip(0..).fold(0, |bits, (&entry, place)| bits | u32::from(is_one(entry)) << place)
+    const TAG: u64 = u64::MAX << TAG_SHIFT;
+    equal(line, (TAG >> 32) as u32, (tag(key) << TAG_SHIFT >> 32) as u32) >> 1 & FIRSTS & !free(line)
 }
 
 /// The lower bits of the key: the upper ones chose the line.

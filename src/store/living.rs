@@ -8,6 +8,7 @@
 //! - Who lives does so in one generation, until it ends. (`a_generation_lives_until_it_ends`)
 //! - Who died in this batch is in a slot that is mourned. (`slots_are_mourned_until_the_batch_ends`)
 
+use super::prefetch::prefetch;
 use super::reference::Ref;
 
 /// The generation that lives in each slot; 0, which no reference has, where none does.
@@ -24,6 +25,14 @@ impl Living {
     pub(super) fn has(&self, of: Ref) -> bool {
         let generation = self.generations.get(of.slot as usize).copied().unwrap_or(0);
         (generation == of.generation) & (generation != 0)
+    }
+
+    /// Asks for whether `of` lives.
+    #[inline]
+    pub(super) fn prefetch(&self, of: Ref) {
+        if let Some(generation) = self.generations.get(of.slot as usize) {
+            prefetch(generation);
+        }
     }
 
     /// `of` lives from now on, in place of whoever had its slot.

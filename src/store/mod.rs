@@ -29,6 +29,7 @@ mod holders;
 mod index;
 mod kept;
 mod keys;
+mod lanes;
 mod lines;
 mod living;
 mod look;

@@ -13,12 +13,15 @@
 //! - In a table as full as the plan has it no count is too high; of keys in more than ten documents 1.4 % are read as ten or
 //!   less, of those in 2 to 10 a tenth as less, since their postings were pushed out. (`counts_against_exact_ones`)
 
-use super::lines::{Line, Lines, WORDS};
+use super::lanes::{blend, each, equal, lane, ones};
+use super::lines::{Line, Lines};
 use super::reference::Ref;
 use super::watch::Table;
 
 /// Postings in a line.
 const POSTINGS: usize = 5;
+/// Where the last of them begins.
+const LAST: usize = 3 * (POSTINGS - 1);
 
 /// One posting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,51 +41,48 @@ impl Posting {
     fn count(self) -> u8 {
         self.slot_count as u8
     }
-
-    fn is_none(self) -> bool {
-        self.count() == 0
-    }
 }
 
-/// A line as words of 32 bits: three for each posting, and one that is free.
-type Halves = [u32; 2 * WORDS];
+/// The lanes that postings begin at, as bits.
+const FIRSTS: u32 = 0b001_001_001_001_001;
 
 #[inline]
-fn halves(line: &Line) -> Halves {
-    std::array::from_fn(|index| (line[index / 2] >> (32 * (index % 2))) as u32)
-}
-
-#[inline]
-fn whole(halves: &Halves) -> Line {
-    std::array::from_fn(|index| u64::from(halves[2 * index]) | u64::from(halves[2 * index + 1]) << 32)
-}
-
-#[inline]
-fn posting(halves: &Halves, place: usize) -> Posting {
-    let [tag, slot_count, generation_number] = std::array::from_fn(|word| halves[3 * place + word]);
+fn posting(line: &Line, first: usize) -> Posting {
+    let [tag, slot_count, generation_number] = std::array::from_fn(|word| lane(line, first + word));
     Posting { tag, slot_count, generation_number }
 }
 
-/// The places whose posting is one, as bits. All at once: which they are is as good as a coin, and most often it is none.
+/// Where free places begin, as bits.
 #[inline]
-fn places(halves: &Halves, is_one: impl Fn(Posting) -> bool) -> u32 {
-    (0..POSTINGS).fold(0, |bits, place| bits | u32::from(is_one(posting(halves, place))) << place)
+fn free(line: &Line) -> u32 {
+    equal(line, 0xFF, 0) >> 1 & FIRSTS
 }
 
-/// The places with postings of `key`, as bits.
+/// Where postings of `key` begin, as bits.
 #[inline]
-fn same(halves: &Halves, key: u64) -> u32 {
-    places(halves, |posting| (posting.tag == key as u32) & !posting.is_none())
+fn same(line: &Line, key: u64) -> u32 {
+    equal(line, u32::MAX, key as u32) & FIRSTS & !free(line)
 }
 
-/// The numbers of the bits that are set, ascending.
+/// For each place the ones of all lanes up to its end: what is new when a posting gives way there, and those before it make room at the
+/// beginning. It is another place each time, and asking which costs more than to look at all.
+const MADE_ROOM: [Line; POSTINGS] = [ones(3), ones(6), ones(9), ones(12), ones(15)];
+
+/// The line with all postings a place further, and `first` before them.
 #[inline]
-fn each(mut bits: u32) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let place = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
-        bits &= bits - 1;
-        Some(place)
-    })
+fn moved_up(line: &Line, Posting { tag, slot_count, generation_number }: Posting) -> Line {
+    let [a, b, c, d, e, f, g, _] = *line;
+    let between = |lower: u64, upper: u64| lower >> 32 | upper << 32;
+    [
+        u64::from(tag) | u64::from(slot_count) << 32,
+        u64::from(generation_number) | a << 32,
+        between(a, b),
+        between(b, c),
+        between(c, d),
+        between(d, e),
+        between(e, f),
+        between(f, g),
+    ]
 }
 
 /// How many owners of a key are kept: those in between are counted only.
@@ -142,9 +142,9 @@ impl Postings {
     /// documents were seen with the key.
     #[inline]
     pub fn find(&self, key: u64, mut with: impl FnMut(Ref, u16)) -> u8 {
-        let halves = halves(self.lines.line(self.lines.of_key(key)));
+        let line = self.lines.line(self.lines.of_key(key));
         let mut count = 0;
-        for posting in each(same(&halves, key)).map(|place| posting(&halves, place)) {
+        for posting in each(same(line, key)).map(|first| posting(line, first)) {
             count = count.max(posting.count());
             with(posting.of(), posting.generation_number as u16);
         }
@@ -155,55 +155,41 @@ impl Postings {
     /// gives way; where none but the first are kept, it is counted only. Returns whether it is one more that has the key.
     #[inline]
     pub fn post(&mut self, key: u64, owner: Owner, number: u16, owners: Owners, is_live: impl Fn(Ref) -> bool) -> bool {
-        let Owner { of, heir_of } = owner;
-        let line_number = self.lines.of_key(key);
-        let line = self.lines.line_mut(line_number);
-        let mut halves = halves(line);
-        let same = same(&halves, key);
-        let (mut n_live, mut count, mut inherited) = (0, 0, None);
-        for place in each(same) {
-            let posting = posting(&halves, place);
-            if posting.of() == of {
-                return false;
-            }
-            if Some(posting.of()) == heir_of {
-                inherited = Some(place);
-            }
-            count = count.max(posting.count());
-            n_live += usize::from(is_live(posting.of()));
-        }
-        // What only dead documents held is as good as new.
-        let count = match n_live {
-            0 => 1,
-            _ => count.saturating_add(u8::from(inherited.is_none())),
+        let number_of_line = self.lines.of_key(key);
+        let line = self.lines.line_mut(number_of_line);
+        let same = same(line, key);
+        let Tally { n_live, count, inherited } = match same {
+            0 => Tally { n_live: 0, count: 1, inherited: None },
+            _ => match tally(line, same, owner, &is_live) {
+                Some(tally) => tally,
+                None => return false,
+            },
         };
-        for place in each(same) {
-            let slot_count = &mut halves[3 * place + 1];
-            *slot_count = *slot_count & !0xFF | u32::from(count);
-        }
         let mut is_loss = false;
         let end = if inherited.is_some() {
             inherited
         } else if n_live < owners.first + owners.last {
-            let n_filled = places(&halves, |posting| !posting.is_none()).trailing_ones() as usize;
-            let dead = || places(&halves, |posting| !is_live(posting.of())).checked_ilog2();
-            let end = if n_filled < POSTINGS { Some(n_filled) } else { dead().map(|place| place as usize) };
+            let dead = || (0..POSTINGS).rev().map(|place| 3 * place).find(|&first| !is_live(posting(line, first).of()));
+            let end = match free(line) {
+                // The oldest are dead before the others, with few exceptions: the first look is most often the last.
+                0 => dead(),
+                free => Some(free.trailing_zeros() as usize),
+            };
             is_loss = end.is_none();
-            Some(end.unwrap_or(POSTINGS - 1))
+            Some(end.unwrap_or(LAST))
         } else {
-            let mut later = each(same).filter(|&place| is_live(posting(&halves, place).of()));
+            let mut later = each(same).filter(|&first| is_live(posting(line, first).of()));
             owners.last.checked_sub(1).and_then(|oldest| later.nth(oldest))
         };
         if let Some(end) = end {
-            // Those before the end make room at the beginning. It is another number each time, so all are looked at.
-            for index in (3..3 * POSTINGS).rev() {
-                halves[index] = if index < 3 + 3 * end { halves[index - 3] } else { halves[index] };
-            }
-            halves[0] = key as u32;
-            halves[1] = of.slot << 8 | u32::from(count);
-            halves[2] = u32::from(of.generation) << 16 | u32::from(number);
+            let Ref { slot, generation } = owner.of;
+            let own = Posting {
+                tag: key as u32,
+                slot_count: slot << 8 | u32::from(count),
+                generation_number: u32::from(generation) << 16 | u32::from(number),
+            };
+            *line = blend(&MADE_ROOM[end / 3], &moved_up(line, own), line);
         }
-        *line = whole(&halves);
         self.lines.n_pushed_out += u64::from(is_loss);
         inherited.is_none()
     }
@@ -220,6 +206,41 @@ impl Postings {
     pub(super) fn table(&mut self) -> &mut dyn Table {
         self.lines.table()
     }
+}
+
+/// What a line says of a key before one more owner is added.
+struct Tally {
+    n_live: usize,
+    /// Documents with the key, the new one among them.
+    count: u8,
+    /// Where the posting begins whose place the new one takes.
+    inherited: Option<usize>,
+}
+
+/// Counts `owner` in all postings of its key, which begin at `same`; `None` where it is counted already.
+fn tally(line: &mut Line, same: u32, owner: Owner, is_live: impl Fn(Ref) -> bool) -> Option<Tally> {
+    let (mut n_live, mut count, mut inherited) = (0, 0, None);
+    for first in each(same) {
+        let posting = posting(line, first);
+        if posting.of() == owner.of {
+            return None;
+        }
+        if Some(posting.of()) == owner.heir_of {
+            inherited = Some(first);
+        }
+        count = posting.count().max(count);
+        n_live += usize::from(is_live(posting.of()));
+    }
+    // What only dead documents held is as good as new.
+    let count = match n_live {
+        0 => 1,
+        _ => count.saturating_add(u8::from(inherited.is_none())),
+    };
+    for lane in each(same << 1) {
+        let (word, shift) = (&mut line[lane / 2], 32 * (lane % 2));
+        *word = *word & !(0xFF << shift) | u64::from(count) << shift;
+    }
+    Some(Tally { n_live, count, inherited })
 }
 
 #[cfg(test)]

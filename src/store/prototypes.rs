@@ -109,6 +109,12 @@ impl Prototypes {
         self.living.has(of)
     }
 
+    /// Asks for whether `of` lives.
+    #[inline]
+    pub(super) fn prefetch_life(&self, of: Ref) {
+        self.living.prefetch(of);
+    }
+
     /// Whether `of` lived when the document at `position` had been settled. Only for positions of this batch.
     #[inline]
     pub(super) fn lives_at(&self, of: Ref, position: u64) -> bool {

@@ -62,6 +62,7 @@ pub(super) struct Settler {
     mirror: MirrorSettings,
     store: StoreSettings,
     template_candidates_max: usize,
+    leader_below: f64,
     clerk: Clerk,
     link_key: u64,
     prototypes: Prototypes,
@@ -110,6 +111,7 @@ impl Settler {
             mirror: settings.mirror.clone(),
             store: settings.store.clone(),
             template_candidates_max: settings.template.candidates_max,
+            leader_below: settings.template.leader_below,
             clerk: Clerk::new(settings),
             link_key: Keys::derive(settings.secret.reveal()).link,
             prototypes: Prototypes::new(plan.n_prototypes, plan.n_cells, settings.store.share_max)
@@ -150,21 +152,15 @@ impl Settler {
     /// The papers of `arrival`; the lines of its keys are asked for.
     pub(super) fn papers<'a>(&self, arrival: &'a Arrival) -> Cow<'a, Papers> {
         let papers = self.clerk.papers(arrival);
-        self.seen.prefetch(papers.keys.id);
-        for (index, keys) in self.indexes(&papers.keys) {
+        let keys = &papers.keys;
+        self.seen.prefetch(keys.id);
+        let families = [(&self.digests, &keys.digests), (&self.imatch, &keys.imatch), (&self.minhash, &keys.minhash)];
+        // Where there is a frame, few are asked for their noise.
+        let look = if keys.frames.is_empty() { (&self.styles, &keys.styles) } else { (&self.frames, &keys.frames) };
+        for (index, keys) in families.into_iter().chain([look]) {
             keys.iter().for_each(|&key| index.prefetch(key));
         }
         papers
-    }
-
-    fn indexes<'a>(&'a self, keys: &'a SettleKeys) -> [(&'a Index, &'a [u64]); 5] {
-        [
-            (&self.digests, &keys.digests),
-            (&self.imatch, &keys.imatch),
-            (&self.minhash, &keys.minhash),
-            (&self.frames, &keys.frames),
-            (&self.styles, &keys.styles),
-        ]
     }
 
     /// Settles the next document.

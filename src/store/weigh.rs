@@ -424,6 +424,8 @@ impl<'a> View<'a> {
                 hits.grams.truncate(n_before);
             }
         }
+        // Most sentences are new: the counters are asked only about the others, and not before all are known.
+        let mut known: Vec<(u64, u16)> = Vec::new();
         for &(key, mine) in &probe.sentences {
             let Some(partition) = self.get(key) else { continue };
             let n_before = hits.sentences.len();
@@ -432,11 +434,20 @@ impl<'a> View<'a> {
                     hits.sentences.push(SentenceHit { mine, of });
                 }
             });
-            // Most sentences are new: the counters are asked only about the others.
-            if hits.sentences.len() > n_before && partition.counts.count(key) > rules.sentence_df_max {
-                hits.sentences.truncate(n_before);
+            if hits.sentences.len() > n_before {
+                partition.counts.prefetch_counter(key);
+                known.push((key, mine));
             }
         }
+        let count = |key: u64| self.get(key).map_or(0, |partition| partition.counts.count(key));
+        let mut known = known.into_iter().peekable();
+        let mut is_rare = false;
+        hits.sentences.retain(|hit| {
+            if let Some((key, _)) = known.next_if(|(_, mine)| *mine == hit.mine) {
+                is_rare = count(key) <= rules.sentence_df_max;
+            }
+            is_rare
+        });
         hits
     }
 }

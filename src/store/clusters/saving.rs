@@ -2,6 +2,7 @@
 
 use super::super::Damaged;
 use super::super::look::Look;
+use super::super::reference::Ref;
 use super::super::watch::Table;
 use super::{Clusters, NONE};
 use std::collections::VecDeque;
@@ -44,7 +45,9 @@ impl Clusters {
     }
 
     /// Looks whether the tables that were read agree with the rest.
-    pub(in crate::store) fn resume(&self) -> Result<(), Damaged> {
+    pub(in crate::store) fn resume(&mut self) -> Result<(), Damaged> {
+        let live = (0_u32..).zip(&*self.leaders).filter(|(_, leader)| leader.is_live);
+        self.living = live.map(|(slot, leader)| Ref { slot, generation: leader.generation }).collect();
         let (n_leaders, n_clusters) = (self.leaders.len() as u32, self.clusters.len() as u32);
         let is_sound = self.leaders.are_complete()
             && self.clusters.are_complete()

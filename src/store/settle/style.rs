@@ -2,6 +2,7 @@
 
 use super::super::cluster::Member;
 use super::super::clusters::Styled;
+use super::super::index::Index;
 use super::super::keys::SettleKeys;
 use super::super::look::{Look, Resemblance};
 use super::super::settled::Settled;
@@ -22,7 +23,7 @@ impl Settler {
             return styled;
         }
         let mut looks = std::mem::take(&mut self.looks);
-        let compared = self.compared(look, keys, &mut looks, |of| self.clusters.get(of).is_some());
+        let compared = self.compared(look, keys, &mut looks, |of| self.clusters.lives(of));
         self.looks = looks;
         let (styled, own) = self.clusters.settle(look, member, &compared);
         if let Some(own) = own {
@@ -32,14 +33,15 @@ impl Settler {
             ];
             for (index, keys, per_key_max) in families {
                 for &key in keys {
-                    index.insert(key, own, per_key_max, |of| self.clusters.get(of).is_some());
+                    index.insert(key, own, per_key_max, |of| self.clusters.lives(of));
                 }
             }
         }
         styled
     }
 
-    /// The leaders that live and share keys, those with the most compared. `looks` is reused.
+    /// The leaders that live and share keys, those with the most compared: keys of the frame, and those of the noise where the
+    /// frame leads to nobody near. `looks` is reused.
     pub(super) fn compared(
         &self,
         look: &Look,
@@ -48,17 +50,30 @@ impl Settler {
         lives: impl Fn(Ref) -> bool,
     ) -> Vec<(Ref, Resemblance)> {
         looks.clear();
-        for (index, keys) in [(&self.frames, &keys.frames), (&self.styles, &keys.styles)] {
+        let gather = |index: &Index, keys: &[u64], looks: &mut Vec<Candidate>| {
             for &key in keys {
                 index.find(key, |of| add(looks, of, 0));
             }
+            looks.iter().for_each(|candidate| self.clusters.prefetch(candidate.of));
+            looks.retain(|candidate| lives(candidate.of));
+        };
+        let compare = |looks: &mut Vec<Candidate>| -> Vec<(Ref, Resemblance)> {
+            looks.sort_unstable_by_key(|found| (std::cmp::Reverse(found.n_keys), found.of));
+            let nearest = &looks[..looks.len().min(self.template_candidates_max)];
+            nearest.iter().for_each(|candidate| self.clusters.prefetch_look(candidate.of));
+            nearest.iter().filter_map(|found| Some((found.of, self.clusters.resemblance(found.of, look)?))).collect()
+        };
+        gather(&self.frames, &keys.frames, looks);
+        let compared = compare(looks);
+        // The noise is for pages whose frame says too little. Most have a leader that is all but their own.
+        if compared.iter().any(|(_, resemblance)| resemblance.score >= self.leader_below) {
+            return compared;
         }
-        looks.iter().for_each(|candidate| self.clusters.prefetch(candidate.of));
-        looks.retain(|candidate| lives(candidate.of));
-        looks.sort_unstable_by_key(|found| (std::cmp::Reverse(found.n_keys), found.of));
-        looks.truncate(self.template_candidates_max);
-        looks.iter().for_each(|candidate| self.clusters.prefetch_look(candidate.of));
-        looks.iter().filter_map(|found| Some((found.of, self.clusters.resemblance(found.of, look)?))).collect()
+        if !keys.frames.is_empty() {
+            keys.styles.iter().for_each(|&key| self.styles.prefetch(key));
+        }
+        gather(&self.styles, &keys.styles, looks);
+        compare(looks)
     }
 }
 

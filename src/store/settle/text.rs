@@ -259,6 +259,10 @@ impl Settler {
         let keys = arriving.keys;
         let families =
             [(&mut self.digests, &keys.digests), (&mut self.imatch, &keys.imatch), (&mut self.minhash, &keys.minhash)];
+        // A full line asks whether its oldest entry lives.
+        for (index, keys) in &families {
+            keys.iter().filter_map(|&key| index.oldest(key)).for_each(|of| self.prototypes.prefetch_life(of));
+        }
         for (index, keys) in families {
             for &key in keys {
                 index.insert(key, of, PER_TEXT_KEY_MAX, |of| self.prototypes.lives(of));
