@@ -7,6 +7,7 @@
 //! # Invariants
 //! - All lines are zero at first, and one is changed alone, also across a move. (`lines_are_zero_until_written`)
 //! - Tables of one mapping have no line in common, moved or not. (`neighbours_do_not_touch`)
+//! - What has moved is in memory once, wherever its neighbours are. (`who_moves_leaves_nothing_behind`)
 //! - Lines and bytes are two views of the same memory. (`lines_and_bytes_are_the_same`)
 
 #![allow(unsafe_code, reason = "memory comes from the system by its own call, and is seen as words or as bytes")]
@@ -167,6 +168,9 @@ impl Memory {
                 moved.bytes_mut()[range].copy_from_slice(from);
             }
         }
+        // The mapping goes when its last table has moved, which may be a hundred batches later.
+        // SAFETY: these lines are ours alone, `self` is borrowed alone, and they are not looked at again.
+        unsafe { system::emptied(self.start.cast(), self.n_lines * LINE_BYTES) };
         *self = moved;
     }
 }
@@ -223,6 +227,16 @@ mod system {
         Ok(bytes.as_chunks().0.iter().map(|entry| u64::from_ne_bytes(*entry)).collect())
     }
 
+    /// Gives back the pages of a part of a mapping, which keeps its addresses.
+    ///
+    /// # Safety
+    /// Nobody looks at the range, nor at the rest of its last page.
+    pub(super) unsafe fn emptied(start: NonNull<u8>, n_bytes: usize) {
+        // Where the system declines, they stay until the mapping goes.
+        // SAFETY: the caller's word.
+        unsafe { libc::madvise(start.as_ptr().cast(), n_bytes, libc::MADV_DONTNEED) };
+    }
+
     /// # Safety
     /// The range came from [`zeroed`], and is not used again.
     pub(super) unsafe fn given_back(start: NonNull<u8>, n_bytes: usize) {
@@ -251,6 +265,10 @@ mod system {
     pub(super) fn touched(_: NonNull<u8>, n_bytes: usize) -> Vec<Range<usize>> {
         vec![0..n_bytes]
     }
+
+    /// # Safety
+    /// None is needed: nothing is given back before the whole is.
+    pub(super) unsafe fn emptied(_: NonNull<u8>, _: usize) {}
 
     /// # Safety
     /// The range came from [`zeroed`], and is not used again.
@@ -303,6 +321,20 @@ mod tests {
         // Each has its own pages, and all are in the one mapping that is left.
         all.iter_mut().for_each(Memory::move_to_huge_pages);
         assert!(are(&all, 11));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn who_moves_leaves_nothing_behind() {
+        let mut all = Memory::several(20_001, 4);
+        all.iter_mut().for_each(|memory| memory.lines_mut().fill([1; WORDS]));
+        let places: Vec<_> = all.iter().map(|memory| memory.start.cast()).collect();
+        let left = |number: usize| system::touched(places[number], 20_001 * LINE_BYTES).len();
+        let n_pages = left(1);
+        assert!(n_pages > 0);
+        all[1].move_to_huge_pages();
+        assert_eq!((left(0), left(1), left(2)), (n_pages, 0, n_pages));
+        assert!(all.iter().all(|memory| memory.lines().iter().all(|line| *line == [1; WORDS])));
     }
 
     #[test]
