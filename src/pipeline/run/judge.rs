@@ -460,7 +460,7 @@ impl<'a> Holder<'a> {
     }
 }
 
-/// Puts records on the belt until asked to stop, or until nobody takes them any more.
+/// Puts records on the belt until asked to stop, until there is nothing more to do, or until nobody takes them any more.
 fn read(
     instance: &Instance,
     mut positions: Positions,
@@ -499,8 +499,9 @@ fn read(
         if !is_idle {
             active = Instant::now();
         }
+        // What was read is still to be judged and committed. Should that fail, it is begun again: nobody asked us to stop.
         if instance.ends_when_idle.is_some_and(|idle| active.elapsed() >= idle) {
-            instance.stop();
+            return Ok(());
         }
         if looked.elapsed() >= LOOK_EVERY {
             looked = Instant::now();

@@ -316,10 +316,6 @@ impl Instance {
     fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
     }
-
-    fn stop(&self) {
-        self.stopping.store(true, Ordering::Relaxed);
-    }
 }
 
 fn cores() -> NonZeroUsize {

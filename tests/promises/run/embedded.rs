@@ -30,6 +30,19 @@ fn a_run_goes_on_after_a_publication_that_failed() {
     super::audited(&ground, 120);
 }
 
+/// There is nothing more to read, and what was read cannot be published at first: the run does not end before it is.
+#[test]
+fn an_idle_run_ends_with_everything_committed() {
+    let mut ground = ground();
+    ground.settings.batch.wait_ms = 1000;
+    let bus = ground.prepared();
+    bus.feeder().unwrap().append(super::inputs(&ground, 17, 60)).unwrap();
+    let mut process = Process::start(&ground, &["run", "--until-idle", "0.1"], Some("publish_fails:2"));
+    assert!(process.ended().success(), "{}", process.log());
+    assert!(process.log().contains("the bus fails, beginning again from the snapshot"), "{}", process.log());
+    super::audited(&ground, 60);
+}
+
 /// The folder is replaced under a run: it ends, rather than judge what nobody reads.
 #[test]
 fn a_file_that_is_replaced_ends_the_run() {
