@@ -44,6 +44,7 @@ pub(crate) fn report(corpora: &[Corpus], rounds: usize, fill: f64) {
             by_corpus.push(times);
         }
         assert!(fold.n_verdicts as u64 >= n, "{} verdicts: this must measure real work", fold.n_verdicts);
+        assert!(n == 0 || fold.store.census().departures.n_evicted > 0, "this must measure a full store");
         for corpus in corpora {
             threads(corpus, &mut fold);
         }
@@ -54,25 +55,26 @@ pub(crate) fn report(corpora: &[Corpus], rounds: usize, fill: f64) {
     mirror_bytes(corpora);
 }
 
-/// A store that `n` made documents have gone through, and what to call it.
+/// A store for `n` made documents that more have gone through, so that every further one makes another give way, as in a run after
+/// its first hours; and what to call it.
 fn filled(made: Made, n: u64, name: &str) -> (Fold, String) {
     let mut settings = Settings::default();
-    let needed =
-        settings.store.memory as f64 / Plan::divided(settings.store.memory, 0).n_prototypes as f64 * n as f64 * 1.1;
+    let needed = settings.store.memory as f64 / Plan::divided(settings.store.memory, 0).n_prototypes as f64 * n as f64;
     if n > 0 {
         settings.store.memory = (needed as usize).clamp(64 << 20, MEMORY_MAX);
     }
     let (before, start) = (resident(), ProcessTime::now());
     let mut fold = Fold::new(&settings);
     let mut times = Times::default();
-    for first in (0..n).step_by(256) {
-        let batch: Vec<_> = (first..n.min(first + 256)).map(|number| made.document(number)).collect();
+    let n_folded = if n > 0 { n.max(fold.store.plan().n_prototypes as u64 * 21 / 20) } else { 0 };
+    for first in (0..n_folded).step_by(256) {
+        let batch: Vec<_> = (first..n_folded.min(first + 256)).map(|number| made.document(number)).collect();
         fold.fold(&batch, &mut times);
     }
     let census = fold.store.census();
     let filled = format!("{n} {name}");
     println!(
-        "store of {:.2} GiB, {filled} folded in {:.0} s: {} held, {} gave way, resident {:.2} GiB",
+        "store of {:.2} GiB for {filled}, {n_folded} folded in {:.0} s: {} held, {} gave way, resident {:.2} GiB",
         settings.store.memory as f64 / (1_u64 << 30) as f64,
         start.elapsed().as_secs_f64(),
         census.n_prototypes,
