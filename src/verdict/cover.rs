@@ -54,7 +54,7 @@ impl Bits {
     }
 
     /// How many are not in `other`.
-    fn count_without(&self, other: &Self) -> u32 {
+    pub fn count_without(&self, other: &Self) -> u32 {
         let words = self.0.iter().zip(other.0.iter().chain(std::iter::repeat(&0)));
         words.map(|(mine, theirs)| (mine & !theirs).count_ones()).sum()
     }

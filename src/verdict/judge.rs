@@ -21,7 +21,7 @@ use super::mirror::Kindred;
 use super::quilt::{Others, quilt_features};
 use super::said::Said;
 use super::scores::Scores;
-use super::standings::{KnownSource, LINKS_MAX, Standing, Standings, TurnedAway};
+use super::standings::{KnownSource, LINKS_MAX, Standing, Standings, TurnedAway, remember};
 use crate::config::{MirrorSettings, QuiltSettings, RevisionSettings, Settings};
 use crate::document::Kind;
 use crate::signature::Outcome as Signed;
@@ -223,12 +223,9 @@ impl Judge {
         let Scores { cloth, sources, kin, n_common } = scores;
         let is_source = |of: Ref| self.is_source(of) || gone(of);
         // Those that may be sources first: of a text that many quilts have taken, the quilts would leave no place for it.
-        let enough = || sources.iter().filter(|source| source.bits.count() >= cloth.grams_min());
-        let (open, closed) =
-            (enough().filter(|source| is_source(source.of)), enough().filter(|source| !is_source(source.of)));
-        let known: Vec<KnownSource> = open
-            .chain(closed)
-            .take(self.quilt.remembered_max)
+        let mut known: Vec<KnownSource> = sources
+            .iter()
+            .filter(|source| source.bits.count() >= cloth.grams_min())
             .map(|source| KnownSource {
                 of: source.of,
                 linked: self.links_to(arrival, source.of, store),
@@ -236,6 +233,7 @@ impl Judge {
                 bits: source.bits.clone(),
             })
             .collect();
+        remember(&mut known, self.quilt.remembered_max, |of| !is_source(of));
         let own = settled.head.filter(|_| settled.learns);
         let link = self.own_link(arrival);
         let links_to = |of: Ref, link: u32| !gone(of) && self.standings.links_to(of, link);

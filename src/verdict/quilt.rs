@@ -13,7 +13,7 @@ use super::event::{Features, Outcome, Quilt, QuiltKind, QuiltSource, SCHEMA, Ver
 use super::judge::{Judge, classes};
 use super::labels::Bearings;
 use super::said::Said;
-use super::standings::{Extent, KnownSource};
+use super::standings::{Extent, KnownSource, remember};
 use crate::store::{Arrival, Card, Ref, Server, Settled, Store, cluster_name};
 
 /// What a document shares in grams with one head.
@@ -196,10 +196,9 @@ impl Judge {
             let extent = Extent::of(source.theirs.len(), arrival.n_grams(), true);
             standing.sources.push(KnownSource { of: own, linked, extent, bits });
             // Those that may be sources are remembered first, then the largest, the older of equals.
-            standing.sources.sort_by_key(|source| (!self.is_source(source.of), std::cmp::Reverse(source.bits.count())));
-            let is_kept = standing.sources.iter().take(self.quilt.remembered_max).any(|source| source.of == own);
-            standing.sources.truncate(self.quilt.remembered_max);
-            if is_kept {
+            standing.sources.sort_by_key(|source| std::cmp::Reverse(source.bits.count()));
+            remember(&mut standing.sources, self.quilt.remembered_max, |of| !self.is_source(of));
+            if standing.sources.iter().any(|source| source.of == own) {
                 self.standings.update(source.of, &standing);
                 self.standings.enqueue(source.of);
             }

@@ -5,6 +5,7 @@
 //!
 //! # Invariants
 //! - A record waits in the queue once. (`a_record_waits_once`)
+//! - What many have in common leaves room for what one has. (`what_many_have_leaves_room`)
 //! - What gives way is counted, and so is what the queue turned away. (`what_gives_way_is_counted`)
 
 use super::cover::Bits;
@@ -58,6 +59,30 @@ pub(super) struct KnownSource {
     pub(super) linked: bool,
     pub(super) extent: Extent,
     pub(super) bits: Bits,
+}
+
+/// Sources with the same words that are remembered before all others are: one of them is named, and it may die, or be a quilt itself.
+const ALIKE_MAX: usize = 4;
+
+/// Keeps `n_max` of `sources`, in the order in which they stand, but those that are `closed` (which may be no source as they are) only
+/// where the others leave room, and of the others those whose words several before them have all: a notice that fifty pages carry
+/// would leave no place for what else is there.
+pub(super) fn remember(sources: &mut Vec<KnownSource>, n_max: usize, closed: impl Fn(Ref) -> bool) {
+    let is_crowded = sources.len() > n_max;
+    let (mut kept, mut repeated, mut shut) = (Vec::with_capacity(sources.len()), Vec::new(), Vec::new());
+    for source in sources.drain(..) {
+        let has_all = |other: &&KnownSource| source.bits.count_without(&other.bits) == 0;
+        if closed(source.of) {
+            shut.push(source);
+        } else if is_crowded && kept.iter().filter(has_all).nth(ALIKE_MAX - 1).is_some() {
+            repeated.push(source);
+        } else {
+            kept.push(source);
+        }
+    }
+    kept.extend(repeated.into_iter().chain(shut));
+    kept.truncate(n_max);
+    *sources = kept;
 }
 
 /// How much of a source stands in the document that it is one of.
@@ -359,6 +384,24 @@ mod tests {
         assert_eq!((standings.dequeue(), standings.dequeue()), (Some(refer(1)), None));
         standings.enqueue(refer(1));
         assert_eq!(standings.n_queued(), 1);
+    }
+
+    #[test]
+    fn what_many_have_leaves_room() {
+        let source = |slot: u32, bits: std::ops::Range<usize>| {
+            let mut all = Bits::new();
+            bits.for_each(|bit| all.set(bit));
+            KnownSource { of: refer(slot), linked: false, extent: Extent::Some, bits: all }
+        };
+        let remembered = |n_max: usize| -> Vec<u32> {
+            let mut sources: Vec<KnownSource> = (0..6).map(|slot| source(slot, 0..20)).collect();
+            sources.extend([source(6, 5..15), source(7, 18..28), source(8, 40..46)]);
+            remember(&mut sources, n_max, |of| of.slot == 1);
+            sources.iter().map(|source| source.of.slot).collect()
+        };
+        assert_eq!(remembered(9), [0, 2, 3, 4, 5, 6, 7, 8, 1]);
+        assert_eq!(remembered(8), [0, 2, 3, 4, 7, 8, 5, 6]);
+        assert_eq!(remembered(6), [0, 2, 3, 4, 7, 8]);
     }
 
     #[test]

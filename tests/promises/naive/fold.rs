@@ -458,8 +458,7 @@ impl<'a> Naive<'a> {
         };
         let before = quilts(self);
         let mut known: Vec<Known> = known.collect();
-        known.sort_by_key(|(of, _, _)| before.contains(of));
-        known.truncate(self.settings.quilt.remembered_max);
+        known = remembered(&known, self.settings.quilt.remembered_max, &before);
         let mut named = self.cover(this, &cloth, &known);
         if learns {
             // Sources that are quilts as soon as they know of this one took from it.
@@ -494,8 +493,8 @@ impl<'a> Naive<'a> {
                     continue;
                 };
                 standing.sources.push((this, bits, is_part));
-                standing.sources.sort_by_key(|(of, bits, _)| (now.contains(of), Reverse(bits.count())));
-                standing.sources.truncate(self.settings.quilt.remembered_max);
+                standing.sources.sort_by_key(|(_, bits, _)| Reverse(bits.count()));
+                standing.sources = remembered(&standing.sources, self.settings.quilt.remembered_max, &now);
                 if standing.sources.iter().any(|(source, _, _)| *source == this) {
                     self.enqueue(*of);
                 }
@@ -672,6 +671,18 @@ impl<'a> Naive<'a> {
         }
         older
     }
+}
+
+/// The sources that are remembered: as they stand, but `quilts` behind the others; and where these are too many, before the quilts those
+/// whose words four that are kept have all.
+fn remembered(sources: &[Known], n_max: usize, quilts: &BTreeSet<Of>) -> Vec<Known> {
+    let (shut, open): (Vec<Known>, Vec<Known>) = sources.iter().cloned().partition(|(of, _, _)| quilts.contains(of));
+    let (mut kept, mut repeated): (Vec<Known>, Vec<Known>) = (Vec::new(), Vec::new());
+    for source in open {
+        let n_alike = kept.iter().filter(|(_, bits, _)| source.1.count_within(bits) == source.1.count()).count();
+        if sources.len() > n_max && n_alike >= 4 { &mut repeated } else { &mut kept }.push(source);
+    }
+    [kept, repeated, shut].concat().into_iter().take(n_max).collect()
 }
 
 /// The distinct long sentences of the core, with the number of the first of each.

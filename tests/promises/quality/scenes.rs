@@ -463,6 +463,22 @@ fn a_quilt_that_says_everything_twice_is_a_quilt() {
     }
 }
 
+/// A notice longer than each passage stands in as many pages as still count, and all of them come before the sources.
+#[test]
+fn what_many_pages_carry_leaves_room_for_sources() {
+    let notice = || sentences(950, 0..7);
+    let url = |number: u64| format!("http://source{number}.example/");
+    let sources = (0..4).map(|number| at(&url(number), &sentences(number, 0..16)));
+    let carriers = (100..147)
+        .map(|number| at(&format!("http://carrier{number}.example/"), &[sentences(number, 0..12), notice()].concat()));
+    let quilt = at("http://quilt.example/", &[patches([0, 1, 2, 3]), notice()].concat());
+    let told = told([vec![quilt], carriers.chain(sources).collect()].concat(), &Settings::default());
+    let quilt = told["http://quilt.example/"].quilt.as_ref().expect("it is a quilt");
+    for number in 0..4 {
+        assert!(quilt.sources.iter().any(|source| source.of == url(number)), "{number}: {quilt:?}");
+    }
+}
+
 /// A phrase of ten words is too little to be a source, and does not become more by being said again.
 #[test]
 fn a_phrase_said_twice_is_no_source() {
