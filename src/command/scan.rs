@@ -20,7 +20,7 @@ use crate::pipeline::scan::{Told, scan};
 use crate::signature::Signer;
 use crate::verdict::event::{Class, ClusterEvent, Outcome, Verdict};
 use crate::verdict::labels::Labels;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use indicatif::DecimalBytes;
 use kept::Kept;
 use report::Reporting;
@@ -94,7 +94,7 @@ everything else is still judged.";
 
 /// Runs it.
 pub fn run(arguments: ScanArguments, common: &Common) -> anyhow::Result<Ending> {
-    places::check(&arguments)?;
+    places::check(&arguments, common.config.as_deref())?;
     let settings = common.settings()?;
     let lexicons = lexicon::load(&settings)?;
     let labels = labels(arguments.labels.as_deref())?;
@@ -117,7 +117,7 @@ pub fn run(arguments: ScanArguments, common: &Common) -> anyhow::Result<Ending> 
         // Two things that write to one terminal at once are hard to read.
         progress: Progress::new(&arguments.paths, &options, !common.quiet && !is_to_terminal),
         output: BufWriter::with_capacity(64 * 1024, output),
-        counts: Counts::default(),
+        counts: Counts { counted: kept.as_ref().map(|_| HashSet::new()), ..Counts::default() },
         complaints: Complaints::default(),
         reporting,
     };
@@ -128,28 +128,34 @@ pub fn run(arguments: ScanArguments, common: &Common) -> anyhow::Result<Ending> 
             if is_over { ControlFlow::Break(()) } else { with(entry) }
         })
     };
+    let unwritten = || match &arguments.output {
+        Some(path) => format!("verdicts {} cannot be written", path.display()),
+        None => "verdicts cannot be written to standard output".to_owned(),
+    };
     let (tally, clusters, mut filter) = if arguments.exact {
         let progress = printer.progress.clone();
         let compared = |Compared { n_done, n_all }| progress.show_half("compared with all", n_done, n_all);
         let tell = |told| printer.print(told);
         let labels = self::labels(arguments.labels.as_deref())?;
-        let (tally, clusters) = scan_exact(read, &settings, &lexicons, labels, n_threads, tell, compared)?;
+        let (tally, clusters) =
+            scan_exact(read, &settings, &lexicons, labels, n_threads, tell, compared).with_context(unwritten)?;
         (tally, clusters, None)
     } else {
-        let tally = scan(read, &settings, &lexicons, n_threads, &mut filter, |told| printer.print(told))?;
+        let tally = scan(read, &settings, &lexicons, n_threads, &mut filter, |told| printer.print(told))
+            .with_context(unwritten)?;
         let mut told = Ok(());
         filter.settle_revisions(|event| {
             if told.is_ok() {
                 told = printer.print(Told::Event(event));
             }
         });
-        told?;
+        told.with_context(unwritten)?;
         (tally, filter.ranking(), Some(filter))
     };
     let reporting = printer.reporting.take();
-    let (counts, seconds) = printer.finish()?;
+    let (counts, seconds) = printer.finish().with_context(unwritten)?;
 
-    // Whatever else fails, what was seen is kept.
+    // Whatever else fails, what was judged and written is kept.
     if let (Some(kept), Some(filter)) = (&kept, &mut filter) {
         kept.save(filter)?;
     }
@@ -186,6 +192,9 @@ pub(super) fn labels(path: Option<&Path>) -> anyhow::Result<Labels> {
 
 /// The filter in the store that a scan has left at `path`.
 pub(super) fn opened(path: &Path, settings: &Settings) -> anyhow::Result<Filter> {
+    if std::fs::metadata(path).is_ok_and(|data| !data.is_file()) {
+        bail!("store {} is no regular file", path.display());
+    }
     let file = File::open(path).with_context(|| format!("store {} cannot be read", path.display()))?;
     let key_id = Signer::new(settings, lexicon::load(settings)?).key_id();
     Filter::room(settings)?;
@@ -261,12 +270,19 @@ struct Printer {
 
 impl Printer {
     fn print(&mut self, told: Told) -> io::Result<()> {
-        if let (Told::Event(event), Some(reporting)) = (&told, &mut self.reporting) {
+        let is_ours = match &told {
+            Told::Event(Event::Verdict(verdict)) => self.counts.is_ours(verdict),
+            _ => true,
+        };
+        if let (Told::Event(event), Some(reporting)) = (&told, self.reporting.as_mut().filter(|_| is_ours)) {
             reporting.add(event);
         }
         match told {
             Told::Event(Event::Verdict(verdict)) => {
-                self.counts.add(&verdict);
+                match is_ours {
+                    true => self.counts.add(&verdict),
+                    false => self.counts.n_revisions += 1,
+                }
                 serde_json::to_writer(&mut self.output, &verdict)?;
                 self.output.write_all(b"\n")?;
                 if self.counts.n_documents().is_multiple_of(64) {
@@ -306,11 +322,26 @@ struct Counts {
     n_original: u64,
     /// Which records are quilts now: that is what revisions change.
     quilts: HashSet<u64>,
+    /// Which records are of this run, where there may be others: what an earlier one counted is not counted again.
+    counted: Option<HashSet<u64>>,
     n_troubles: u64,
     n_bytes: u64,
 }
 
 impl Counts {
+    /// Whether a verdict is of a record of this run. With a kept store a revision may be of one that an earlier run has counted.
+    fn is_ours(&mut self, verdict: &Verdict) -> bool {
+        let key = key(verdict);
+        match &mut self.counted {
+            Some(counted) if verdict.revision > 0 => counted.contains(&key),
+            Some(counted) => {
+                counted.insert(key);
+                true
+            }
+            None => true,
+        }
+    }
+
     fn add(&mut self, verdict: &Verdict) {
         let is_quilt = verdict.classes.contains(&Class::Quilt);
         let is_nothing_else = verdict.classes.len() == usize::from(is_quilt);

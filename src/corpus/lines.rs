@@ -11,19 +11,23 @@ use std::ops::ControlFlow;
 /// Hands over the envelopes in `tape`; the number in a place is the line's.
 pub(super) fn read(tape: &mut Tape<'_>, file: &str, session: &mut Session<'_>) -> ControlFlow<()> {
     // Base64 and escapes make an envelope larger than what is in it; the reader gives it the same room.
-    let limit = 2 * session.limits.body_bytes_max;
+    let limit = session.limits.body_bytes_max;
+    let mut line = Vec::new();
+    tape.begin_record();
     for number in 1u64.. {
-        let place = format!("{file}#{number}");
-        let mut line = Vec::new();
-        tape.begin_record();
-        match tape.line(limit, &mut line) {
+        let place = || format!("{file}#{number}");
+        line.clear();
+        match tape.line(2 * limit, &mut line) {
             Ok(Line::None) => break,
-            Ok(Line::Whole) => envelope(place, number, line, session)?,
+            // What is empty is no record: a bomb may be made of it.
+            Ok(Line::Whole) if line.trim_ascii_start().is_empty() => continue,
+            Ok(Line::Whole) => envelope(place(), number, std::mem::take(&mut line), session)?,
             Ok(Line::TooLong(len)) => {
-                session.trouble(&place, Rejection::TooLarge { len: len as usize, limit })?;
+                session.trouble(&place(), Rejection::TooLarge { len: len as usize, limit })?;
             }
-            Err(error) => return session.trouble(&place, error),
+            Err(error) => return session.trouble(&place(), error),
         }
+        tape.begin_record();
     }
     ControlFlow::Continue(())
 }
@@ -33,6 +37,7 @@ fn envelope(place: String, number: u64, mut line: Vec<u8>, session: &mut Session
         line.drain(..3);
     }
     match line.trim_ascii_start().first() {
+        // A mark of the byte order, and nothing else.
         None => return ControlFlow::Continue(()),
         Some(b'{') => {}
         Some(_) => {

@@ -488,11 +488,71 @@ fn nothing_that_is_read_is_written_over() {
         &["scan", "pages.jsonl", "--clusters", "pages.jsonl"],
         &["scan", "pages.jsonl", "--report", "x", "-o", "x"],
         &["scan", "pages.jsonl", "--store", "x", "-o", "x"],
+        &["scan", "pages.jsonl", "-o", "linked.jsonl"],
+        &["scan", "pages.jsonl", "-c", "my.toml", "-o", "my.toml"],
+        &["scan", "pages.jsonl", "--store", "x", "-o", "x.lock"],
+        &["scan", "pages.jsonl", "--store", "x", "--report", "x.new"],
     ] {
+        std::fs::write(folder.path().join("my.toml"), "").unwrap();
+        let linked = folder.path().join("linked.jsonl");
+        if !linked.exists() {
+            std::fs::hard_link(folder.path().join("pages.jsonl"), linked).unwrap();
+        }
         let said = refusal(folder.path(), arguments, 2);
         assert!(said.contains("are one file"), "{said}");
     }
     assert_eq!(std::fs::read(folder.path().join("pages.jsonl")).unwrap(), before);
+}
+
+/// It would judge its own verdicts, and these again, until the disk is full.
+#[test]
+fn what_is_written_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let pages = folder.path().join("pages");
+    std::fs::create_dir(&pages).unwrap();
+    three_pages(&pages);
+    for arguments in [&["-o", "pages/verdicts.jsonl"][..], &["--report", "pages/deep.html", "-o", "elsewhere.jsonl"]] {
+        let said = refusal(folder.path(), &[&["scan", "pages"], arguments].concat(), 2);
+        assert!(said.contains("lies in a folder that is read") && said.contains("write it elsewhere"), "{said}");
+    }
+    let redirected = std::fs::File::create(pages.join("verdicts.jsonl")).unwrap();
+    let status = std::process::Command::new(env!("CARGO_BIN_EXE_seamripper"))
+        .args(["scan", "pages"])
+        .current_dir(folder.path())
+        .stdout(redirected)
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(2));
+    assert_eq!(std::fs::read_dir(&pages).unwrap().count(), 2, "nothing else was made");
+}
+
+/// The last source of a quilt comes in a run after that in which the quilt was counted.
+#[test]
+fn a_revision_of_what_an_earlier_run_counted_is_no_document() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = |name: &str, text: &str| {
+        let url = format!("http://{name}.example/");
+        serde_json::json!({"id": url, "url": url, "text": text}).to_string() + "\n"
+    };
+    let sentence = |article: u64, number: u64| unlike(1000 * (article + 1) + number);
+    let text = |article: u64, numbers: std::ops::Range<u64>| -> String {
+        numbers.map(|number| sentence(article, number)).collect::<Vec<_>>().join(" ")
+    };
+    let quilt: String = (0..4).map(|article| text(article, 0..2) + " ").collect();
+    let sources: String = (0..3).map(|article| page(&format!("source{article}"), &text(article, 0..4))).collect();
+    std::fs::write(folder.path().join("first.jsonl"), page("quilt", &quilt) + &sources).unwrap();
+    std::fs::write(folder.path().join("second.jsonl"), page("source3", &text(3, 0..4))).unwrap();
+    for (file, summary) in [
+        ("first.jsonl", "4 documents: 0 mirrors, 0 quilts, 0 templates, 4 original"),
+        ("second.jsonl", "1 document: 0 mirrors, 0 quilts, 0 templates, 1 original"),
+    ] {
+        let scan = ["scan", file, "--store", "seen.store", "-o", "verdicts.jsonl"];
+        let output = seamripper(folder.path(), &scan).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success() && said.contains(summary), "{said}");
+    }
+    let verdicts = std::fs::read_to_string(folder.path().join("verdicts.jsonl")).unwrap();
+    assert!(verdicts.contains(r#""classes":["quilt"]"#), "{verdicts}");
 }
 
 #[test]

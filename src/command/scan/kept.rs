@@ -6,9 +6,10 @@
 //! - A store that could not be written leaves nothing beside the old one. (`what_was_half_written_goes`)
 //! - Whoever could not read the store before cannot read it afterwards. (`a_store_keeps_its_permissions`)
 
+use super::places::{LOCK, NEW, beside, real};
 use crate::pipeline::filter::Filter;
 use anyhow::{Context, bail};
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 
@@ -24,18 +25,25 @@ impl Kept {
     /// Takes hold of the store at `path` and reads it into `filter`, if it is there.
     pub(super) fn open(path: &Path, filter: &mut Filter) -> anyhow::Result<Self> {
         // A link stays a link.
-        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let lock = beside(&path, ".lock");
-        let held = private(OpenOptions::new().write(true).create(true).truncate(false))
-            .open(&lock)
-            .with_context(|| format!("store {} cannot be written", path.display()))?;
-        match held.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => bail!("store {} is in use by another scan", path.display()),
-            Err(TryLockError::Error(error)) => {
-                return Err(error).with_context(|| format!("store {} cannot be locked", path.display()));
-            }
+        let path = real(path);
+        if fs::metadata(&path).is_ok_and(|data| !data.is_file()) {
+            bail!("store {} is no regular file", path.display());
         }
+        let lock = beside(&path, LOCK);
+        let held = loop {
+            let held = private(OpenOptions::new().write(true).create(true).truncate(false))
+                .open(&lock)
+                .with_context(|| format!("store {} cannot be written", path.display()))?;
+            match held.try_lock() {
+                // Whoever had it before may have taken its file away since we opened that: then it locks nothing.
+                Ok(()) if is_at(&held, &lock) => break held,
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => bail!("store {} is in use by another scan", path.display()),
+                Err(TryLockError::Error(error)) => {
+                    return Err(error).with_context(|| format!("store {} cannot be locked", path.display()));
+                }
+            }
+        };
         let kept = Self { path, lock, _held: held };
         kept.load(filter).with_context(|| format!("store {}", kept.path.display()))?;
         Ok(kept)
@@ -47,29 +55,26 @@ impl Kept {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error).context("cannot be read"),
         };
-        if !file.metadata()?.is_file() {
-            bail!("is no regular file");
-        }
         filter.load_from(&mut BufReader::with_capacity(1 << 20, file))?;
         Ok(())
     }
 
     /// Writes the store beside its place and moves it there: whoever pulls the plug has the old one or the new one.
     pub(super) fn save(&self, filter: &mut Filter) -> anyhow::Result<()> {
-        let new = beside(&self.path, ".new");
+        let new = beside(&self.path, NEW);
         let mut write = || {
             let file = private(OpenOptions::new().write(true).create(true).truncate(true)).open(&new)?;
-            if let Ok(old) = std::fs::metadata(&self.path) {
+            if let Ok(old) = fs::metadata(&self.path) {
                 file.set_permissions(old.permissions())?;
             }
             filter.save_to(&Vec::new(), Box::new(BufWriter::with_capacity(1 << 20, file.try_clone()?)))?;
             file.sync_all()?;
-            std::fs::rename(&new, &self.path)
+            fs::rename(&new, &self.path)
         };
         let written = write();
         if written.is_err() {
             // On a full disk it holds the room that others wait for. If it cannot go, the next run writes over it.
-            let _stays = std::fs::remove_file(&new);
+            let _stays = fs::remove_file(&new);
         }
         written.with_context(|| format!("store {} cannot be written", self.path.display()))
     }
@@ -78,7 +83,7 @@ impl Kept {
 impl Drop for Kept {
     fn drop(&mut self) {
         // If the lock's file stays, the next run takes it over: it is empty, and nobody holds it.
-        let _stays = std::fs::remove_file(&self.lock);
+        let _stays = fs::remove_file(&self.lock);
     }
 }
 
@@ -89,9 +94,19 @@ fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
-/// The path with something added to its name.
-fn beside(path: &Path, added: &str) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(added);
-    path.with_file_name(name)
+/// Whether the file that is open is the one at `path`.
+fn is_at(file: &File, path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let number = |data: io::Result<fs::Metadata>| data.ok().map(|data| (data.dev(), data.ino()));
+        let open = number(file.metadata());
+        open.is_some() && open == number(fs::metadata(path))
+    }
+    // Elsewhere a file that is open cannot be taken away.
+    #[cfg(not(unix))]
+    {
+        let _ = (file, path);
+        true
+    }
 }
