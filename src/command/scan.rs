@@ -134,7 +134,14 @@ pub fn run(arguments: ScanArguments, common: &Common) -> anyhow::Result<Ending> 
     };
     let (tally, clusters, mut filter) = if arguments.exact {
         let progress = printer.progress.clone();
-        let compared = |Compared { n_done, n_all }| progress.show_half("compared with all", n_done, n_all);
+        // Who interrupts the reading wants what was read to be judged.
+        let mut was_over = None;
+        let compared = |Compared { n_done, n_all }| {
+            progress.show_half("compared with all", n_done, n_all);
+            let is_over = is_interrupted.load(Ordering::Relaxed);
+            let is_enough = is_over && !*was_over.get_or_insert(is_over);
+            if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
         let tell = |told| printer.print(told);
         let labels = self::labels(arguments.labels.as_deref())?;
         let (tally, clusters) =

@@ -7,6 +7,7 @@
 //! # Invariants
 //! - One verdict per record, in order, whatever the number of threads. (`tests/promises/quality/exact.rs`)
 //! - A source needs as much text as in the stream. (`a_source_needs_as_much_of_all_grams`)
+//! - Who is interrupted has the answer on what was compared. (`what_was_compared_is_judged_as_if_no_other_had_come`)
 
 use super::scan::{Arriver, Signed, Told, listed};
 use super::sign::in_order;
@@ -21,6 +22,7 @@ use crate::verdict::judge::Judge;
 use crate::verdict::labels::Labels;
 use std::io;
 use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// The settings of the exhaustive answer: all grams, and as many of them for a source as its winnowed ones stand for.
@@ -46,7 +48,8 @@ pub struct Compared {
 }
 
 /// Judges all that `read` produces, by the `settings` of a stream. `tell` has troubles and sizes as they come, and the
-/// verdicts in order at the end; in between `compared` hears how far it is. Returns the ranked clusters too.
+/// verdicts in order at the end; in between `compared` hears how far it is, and may say that this is enough: then those up to there
+/// are judged as if no other had come. Returns the ranked clusters too.
 pub fn scan_exact(
     read: impl FnOnce(corpus::With<'_>) -> Tally + Send,
     settings: &Settings,
@@ -54,7 +57,7 @@ pub fn scan_exact(
     labels: Labels,
     n_threads: NonZeroUsize,
     mut tell: impl FnMut(Told) -> io::Result<()>,
-    mut compared: impl FnMut(Compared),
+    mut compared: impl FnMut(Compared) -> ControlFlow<()>,
 ) -> io::Result<(Tally, Vec<ClusterEvent>)> {
     let settings = &exhaustive(settings);
     let worker = || {
@@ -84,6 +87,10 @@ pub fn scan_exact(
     let mut store = Store::exhaustive(settings, &arrivals);
     let n_all = arrivals.len();
     let settled = store.settle_all(&arrivals, |n_done| compared(Compared { n_done, n_all }));
+    if settled.len() < n_all {
+        arrivals.truncate(settled.len());
+        rejected.retain(|(before, _)| *before <= settled.len());
+    }
     let mut judge = Judge::new(settings, 0, labels);
     store.all_merges().iter().for_each(|merge| judge.merge(merge));
     let mut rejected = rejected.into_iter().peekable();
@@ -126,7 +133,7 @@ pub fn judge_exact_on(
         }
         Ok(())
     };
-    scan_exact(listed(records), settings, &lexicons, Labels::new(0), n_threads, tell, |_| ())
+    scan_exact(listed(records), settings, &lexicons, Labels::new(0), n_threads, tell, |_| ControlFlow::Continue(()))
         .expect("nothing is written that could fail");
     Ok(verdicts)
 }
@@ -134,6 +141,7 @@ pub fn judge_exact_on(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::{Carrier, Format};
 
     #[test]
     fn a_source_needs_as_much_of_all_grams() {
@@ -142,5 +150,35 @@ mod tests {
         let mut settings = Settings::default();
         settings.grams.window = NonZeroUsize::MIN;
         assert_eq!(exhaustive(&settings).quilt, settings.quilt, "all grams were kept before");
+    }
+
+    #[test]
+    fn what_was_compared_is_judged_as_if_no_other_had_come() {
+        let settings = Settings::default();
+        let records = |n: u64| -> Vec<Record> {
+            // Letters: what has digits is masked.
+            let word = |number: u64| number.to_string().bytes().map(|digit| char::from(digit + 49)).collect::<String>();
+            let text = |number: u64| (0..60).map(|nth| word((number / 2 + 1) * 1000 + nth) + " ").collect::<String>();
+            let carrier = |number: u64| Carrier { id: Some(format!("d{number}")), ..Carrier::default() };
+            (0..n)
+                .map(|number| Record { format: Format::Page, body: text(number).into(), carrier: carrier(number) })
+                .collect()
+        };
+        let lexicons = lexicon::load(&settings).unwrap();
+        let mut verdicts = Vec::new();
+        let tell = |told| {
+            if let Told::Event(Event::Verdict(verdict)) = told {
+                verdicts.push(*verdict);
+            }
+            Ok(())
+        };
+        let compared = |Compared { n_done, .. }| match n_done {
+            5 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        };
+        let all = listed(records(12));
+        scan_exact(all, &settings, &lexicons, Labels::new(0), NonZeroUsize::MIN, tell, compared).unwrap();
+        assert_eq!(verdicts, judge_exact(records(5), &settings).unwrap());
+        assert_eq!(verdicts.iter().filter(|verdict| verdict.mirror.is_some()).count(), 2);
     }
 }

@@ -6,6 +6,7 @@ use super::pages::Pages;
 use super::{Arrival, Cells, Plan, Ref, Settled, Settler, Store, Weigher};
 use crate::config::Settings;
 use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
 
 impl Store {
     /// A store that has room for all of `batch` and compares all pairs.
@@ -19,16 +20,18 @@ impl Store {
         Self { settler, weigher: Weigher::new(&settings, &plan), plan, pages: Pages::default() }
     }
 
-    /// Settles all documents; `tell` is told how many after each. What was said of groups and clusters on the way is
-    /// then replaced by what they are in the end.
-    pub fn settle_all(&mut self, batch: &[Arrival], mut tell: impl FnMut(usize)) -> Vec<Settled> {
+    /// Settles all documents; `tell` is told how many after each, and may say that these are enough. What was said of groups and
+    /// clusters on the way is then replaced by what they are in the end.
+    pub fn settle_all(&mut self, batch: &[Arrival], mut tell: impl FnMut(usize) -> ControlFlow<()>) -> Vec<Settled> {
         let mut all = Vec::with_capacity(batch.len());
         let mut id_keys = Vec::with_capacity(batch.len());
         for (number, arrival) in batch.iter().enumerate() {
             let papers = self.settler.papers(arrival);
             id_keys.push(papers.keys.id);
             all.push(self.settler.settle(arrival, &papers));
-            tell(number + 1);
+            if tell(number + 1).is_break() {
+                break;
+            }
         }
         end_groups(&mut all);
         self.end_clusters(&mut all, &id_keys);

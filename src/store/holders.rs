@@ -205,7 +205,7 @@ mod tests {
             settings.store.cross_kinds = cross_kinds;
             let batch: Vec<Arrival> = documents.iter().map(Made::arrival).collect();
             let mut store = Store::exhaustive(&settings, &batch);
-            let settled = store.settle_all(&batch, |_| ());
+            let settled = store.settle_all(&batch, |_| std::ops::ControlFlow::Continue(()));
             let holders = Holders::new(&batch, &settled, &store, &settings);
             let mut plain = Holders::none(&settings);
             plain.list(&batch, &settled, |of, position| store.lives_at(of, position), |_| true, |_| true);
