@@ -24,11 +24,11 @@ use super::scores::Scores;
 use super::standings::{KnownSource, LINKS_MAX, Standing, Standings, TurnedAway};
 use crate::config::{MirrorSettings, QuiltSettings, RevisionSettings, Settings};
 use crate::document::Kind;
+use crate::document::links::Location;
 use crate::signature::Outcome as Signed;
 use crate::signature::keyed::Keys;
 use crate::store::{Arrival, Damaged, Hits, Merge, Probed, Ref, Settled, Store, Table, cluster_name, cluster_number};
 use std::num::NonZeroUsize;
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Grams of a document that are weighed.
 pub const GRAMS_MAX: usize = 8192;
@@ -385,7 +385,7 @@ impl Judge {
     }
 
     pub(super) fn link(&self, url: &str) -> u64 {
-        xxh3_64_with_seed(url.as_bytes(), self.link_key)
+        Location::of(url).key(self.link_key)
     }
 
     pub(super) fn links_to(&self, arrival: &Arrival, of: Ref, store: &Store) -> bool {
