@@ -711,6 +711,7 @@ fn a_link_is_one_however_it_is_written() {
 }
 
 /// Four passages with a link to each of their sources are an aggregator, however the links are written and whoever else has the passages.
+/// What is said of links is said of the sources that are named.
 #[test]
 fn an_aggregator_links_to_the_sources_that_it_names() {
     let sources: Vec<Input> = (1..=4)
@@ -741,6 +742,8 @@ fn an_aggregator_links_to_the_sources_that_it_names() {
                 let quilt = verdict.quilt.as_ref().unwrap();
                 let n_linked = quilt.sources.iter().filter(|source| source.linked).count();
                 assert_eq!((quilt.kind, n_linked), (QuiltKind::Aggregator, quilt.sources.len()), "{way}: {quilt:?}");
+                let features = verdict.features.unwrap();
+                assert_eq!((features.n_sources, features.sources_linked), (n_linked as f64, 1.0), "{way}");
             }
         }
     }
