@@ -26,6 +26,7 @@ use crate::config::{
     ContentSettings, GramSettings, ImatchSettings, MinhashSettings, Settings, StyleSettings, TextSettings,
 };
 use crate::document::identity::registered_domain;
+use crate::document::links::Location;
 use crate::document::{Document, Kind};
 use crate::text::Text;
 use crate::text::grams::{self, Gram};
@@ -105,7 +106,7 @@ impl Signer {
 
     /// What [`Signatures::links`] holds for `url`, which is absolute and normalised.
     pub fn link(&self, url: &str) -> u64 {
-        xxh3_64_with_seed(url.as_bytes(), self.keys.link)
+        Location::of(url).key(self.keys.link)
     }
 
     /// The signatures of a document and its text.
@@ -281,7 +282,7 @@ impl Signer {
         links.clear();
         let mut last = String::new();
         document.links.resolve_distinct(document.identity.url.as_deref(), |url| {
-            links.push(xxh3_64_with_seed(url.as_bytes(), key));
+            links.push(Location::of(url).key(key));
             // Most links of a page lead to the same few hosts, one after the other.
             let is_same = url.strip_prefix(&last).is_some_and(|path| path.starts_with('/')) && !last.is_empty();
             if !is_same {

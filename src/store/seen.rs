@@ -1,11 +1,12 @@
 //! Which ids were seen, with which text, and whose copies they were. One cache line per look-up.
 //!
 //! A line has four entries of 16 bytes, newest first. Every document has one, copies too, so that a page that is fetched
-//! again is not counted again.
+//! again is not counted again, nor is one that goes back and forth between two texts.
 
 use super::lines::{LINE_BYTES, Line, Lines};
 use super::reference::Ref;
 use super::watch::Table;
+use crate::signature::keyed::mix;
 
 /// Entries in a line.
 const ENTRIES: usize = 4;
@@ -19,7 +20,22 @@ pub(super) struct Sighting {
     pub(super) content: u64,
     /// Its own record, if it is a prototype, else that of its group's head; `None` for what has no group.
     pub(super) of: Option<Ref>,
+    /// The group that it was counted in before that.
+    pub(super) left: Mark,
 }
+
+/// Twelve bits of a group's head: of 4,095 groups that a page comes to one is taken for the one that it has left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Mark(u16);
+
+impl Mark {
+    /// That of the group of `head`; no group has the default.
+    pub(super) fn of(head: Ref) -> Self {
+        Self((mix(head.packed(), 0) >> (64 - MARK_BITS)).max(1) as u16)
+    }
+}
+
+const MARK_BITS: u32 = 12;
 
 /// Bits of [`Sighting::content`].
 const CONTENT_BITS: u32 = 40;
@@ -43,7 +59,8 @@ impl Seen {
         let line = self.lines.line(self.lines.of_key(key));
         let place = place(line, key)?;
         let (high, low) = (line[2 * place], line[2 * place + 1]);
-        Some(Sighting { content: high & CONTENT, of: (low & OF != 0).then(|| Ref::unpacked(low & OF)) })
+        let left = Mark((low >> OF_BITS) as u16 & ((1 << MARK_BITS) - 1));
+        Some(Sighting { content: high & CONTENT, of: (low & OF != 0).then(|| Ref::unpacked(low & OF)), left })
     }
 
     /// Notes what is known of `key`; the oldest of its line is forgotten.
@@ -52,9 +69,11 @@ impl Seen {
         let line = self.lines.line_mut(number);
         let end = place(line, key).unwrap_or(ENTRIES - 1);
         line.copy_within(..2 * end, 2);
-        // The tag's 48 bits: 24 beside the content, 24 beside the reference. The lowest is set, so that no entry is 0.
-        line[0] = (tag(key) >> 24) << CONTENT_BITS | sighting.content & CONTENT;
-        line[1] = (tag(key) & 0xFF_FFFF) << CONTENT_BITS | sighting.of.map_or(0, Ref::packed);
+        // The tag's 36 bits: 24 beside the content, 12 beside mark and reference. The lowest is set, so that no entry is 0.
+        line[0] = (tag(key) >> LOW_TAG_BITS) << CONTENT_BITS | sighting.content & CONTENT;
+        line[1] = tag(key) << (64 - LOW_TAG_BITS)
+            | u64::from(sighting.left.0) << OF_BITS
+            | sighting.of.map_or(0, Ref::packed);
     }
 
     /// Forgets that `key` was seen.
@@ -72,14 +91,19 @@ impl Seen {
     }
 }
 
-const OF: u64 = (1 << 40) - 1;
+const OF_BITS: u32 = 40;
+const OF: u64 = (1 << OF_BITS) - 1;
+/// Bits of the tag beside the reference.
+const LOW_TAG_BITS: u32 = 64 - OF_BITS - MARK_BITS;
+const TAG: u64 = (1 << (64 - CONTENT_BITS + LOW_TAG_BITS)) - 1;
 
 fn tag(key: u64) -> u64 {
-    key & 0xFFFF_FFFF_FFFF | 1
+    key & TAG | 1
 }
 
 fn place(line: &Line, key: u64) -> Option<usize> {
-    let tag_at = |place: usize| line[2 * place] >> CONTENT_BITS << 24 | line[2 * place + 1] >> CONTENT_BITS;
+    let low = |place: usize| line[2 * place + 1] >> (64 - LOW_TAG_BITS);
+    let tag_at = |place: usize| line[2 * place] >> CONTENT_BITS << LOW_TAG_BITS | low(place);
     (0..ENTRIES).find(|&place| tag_at(place) == tag(key))
 }
 
@@ -95,13 +119,15 @@ mod tests {
     #[test]
     fn an_id_is_known_until_four_newer_ones_of_its_line() {
         let mut seen = Seen::new(64);
-        let sighting = |content| Sighting { content, of: Some(Ref { slot: content as u32, generation: 3 }) };
+        let of = |content| Ref { slot: content as u32, generation: 3 };
+        let sighting = |content| Sighting { content, of: Some(of(content)), left: Mark::of(of(content + 1)) };
         for key in 1..=4_u64 {
             seen.put(10 * key, sighting(key));
         }
         assert_eq!(seen.get(10), Some(sighting(1)));
-        seen.put(10, Sighting { content: CONTENT, of: None });
-        assert_eq!(seen.get(10), Some(Sighting { content: CONTENT, of: None }));
+        let bare = Sighting { content: CONTENT, of: None, left: Mark::default() };
+        seen.put(10, bare);
+        assert_eq!(seen.get(10), Some(bare));
         seen.put(50, sighting(5));
         assert_eq!((seen.get(20), seen.get(30), seen.get(10).is_some()), (None, Some(sighting(3)), true));
     }

@@ -28,7 +28,7 @@ use super::papers::{Clerk, Identity, Papers};
 use super::plan::Plan;
 use super::prototypes::{Departures, Prototypes, Server};
 use super::reference::Ref;
-use super::seen::{self, Seen, Sighting};
+use super::seen::{self, Mark, Seen, Sighting};
 use super::settled::{Known, Settled};
 use super::{Arrival, MirrorBytes, exhaustive};
 use crate::config::{MirrorSettings, Settings, StoreSettings};
@@ -189,8 +189,8 @@ impl Settler {
                     sighted = Some(own);
                 }
                 own => {
-                    let known = recognised.known();
-                    let newcomer = Arriving { arrival, keys, identity, position, now_ms, server, own, known };
+                    let counted = recognised.counted;
+                    let newcomer = Arriving { arrival, keys, identity, position, now_ms, server, own, counted };
                     sighted = self.settle_text(&newcomer, &mut settled);
                 }
             }
@@ -202,7 +202,9 @@ impl Settler {
         if let Some(head) = settled.head.and_then(|head| self.prototypes.get(head)) {
             settled.group = head.group();
         }
-        let sighting = Sighting { content, of: sighted };
+        let Counted { group, left } = recognised.counted;
+        let left = group.filter(|group| settled.head != Some(*group)).map_or(left, Mark::of);
+        let sighting = Sighting { content, of: sighted, left };
         match &mut self.all {
             Some(all) => all.sight(keys.id, sighting),
             None => self.seen.put(keys.id, sighting),
@@ -235,7 +237,11 @@ impl Settler {
         let own = sighting
             .and_then(|sighting| sighting.of)
             .filter(|of| self.prototypes.get(*of).is_some_and(|prototype| prototype.id_key == keys.id) && stays(*of));
-        Recognised { content, sighting, recrawl, own }
+        let counted = sighting.map_or_else(Counted::default, |sighting| Counted {
+            group: sighting.of.and_then(|of| self.prototypes.head_of(of)),
+            left: sighting.left,
+        });
+        Recognised { content, sighting, recrawl, own, counted }
     }
 
     fn server(&self, arrival: &Arrival) -> Server {
@@ -324,17 +330,28 @@ struct Recognised {
     recrawl: Option<Recrawl>,
     /// Its own record, if it had one.
     own: Option<Ref>,
+    counted: Counted,
+}
+
+/// Where a document was counted when it came before, whatever it said then.
+#[derive(Clone, Copy, Default)]
+struct Counted {
+    /// The head of its group.
+    group: Option<Ref>,
+    /// The group before that.
+    left: Mark,
+}
+
+impl Counted {
+    fn is_in(self, head: Ref) -> bool {
+        self.group == Some(head) || self.left == Mark::of(head)
+    }
 }
 
 impl Recognised {
     /// Its own record, if that says the same.
     fn unchanged(&self) -> Option<Ref> {
         self.own.filter(|_| self.recrawl == Some(Recrawl::Unchanged))
-    }
-
-    /// What its id is remembered by, if it is unchanged.
-    fn known(&self) -> Option<Ref> {
-        self.sighting.filter(|_| self.recrawl == Some(Recrawl::Unchanged)).and_then(|sighting| sighting.of)
     }
 }
 
@@ -348,8 +365,7 @@ struct Arriving<'a> {
     server: Server,
     /// Its own record from before, unchanged.
     own: Option<Ref>,
-    /// What its id is remembered by, unchanged.
-    known: Option<Ref>,
+    counted: Counted,
 }
 
 impl<'a> Arriving<'a> {
@@ -424,6 +440,21 @@ mod tests {
         assert!(all[1].joined.is_none() && !all[1].learns && all[1].head == all[0].head);
         assert_eq!(all.iter().map(|settled| settled.group.0).collect::<Vec<_>>(), [1, 1, 2, 2, 1]);
         assert!(all[4].joined.is_none() && all[4].learns, "the group went with the old version of its head");
+    }
+
+    /// A copy that says a little more each time stays one document of its group, and so does one that was another text for a while.
+    #[test]
+    fn a_document_counts_once_in_a_group() {
+        let growing = (0..20).map(|n| mail("b", 0..60 + n % 3));
+        let turning = (0..20).flat_map(|_| [mail("c", 0..60), mail("c", 1000..1060)]);
+        let both = (0..20).flat_map(|n| [mail("d", 0..60), mail("d", 0..60 + n), mail("d", 2000..2060)]);
+        for again in [growing.collect::<Vec<_>>(), turning.collect(), both.collect()] {
+            let batch = [vec![mail("a", 0..60)], again, vec![mail("z", 0..60)]].concat();
+            let mut store = Store::new(&settings(4 << 20));
+            assert_eq!(settled(&mut store, &batch).last().unwrap().group.0, 3);
+            let mut exact = Store::exhaustive(&settings(4 << 20), &batch);
+            assert_eq!(exact.settle_all(&batch, |_| ()).last().unwrap().group.0, 3);
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::relation::{Class, Relation, SentenceScores};
 use super::url_similarity::{Denominator, Origin, UrlSimilarity};
 use crate::config::Settings;
 use crate::document::identity::registered_domain;
+use crate::document::links::Location;
 use crate::document::{Document, Kind};
 use crate::signature::keyed::Keys;
 use crate::signature::lexicon::LexiconId;
@@ -355,23 +356,16 @@ fn frame(this: &Signatures, that: &Signatures) -> Option<FrameAgreement> {
 
 /// Whether `from` links to the address (or what it calls its canonical one) or the domain of `to`.
 fn linked(from: &Document, to: &Document) -> Linked {
-    let (url, canonical) = (to.identity.url.as_deref(), to.identity.canonical.as_deref());
+    let [url, canonical] = [&to.identity.url, &to.identity.canonical].map(|url| url.as_deref().map(Location::of));
     let domain = to.identity.domain.as_deref();
     let (mut to_url, mut to_domain) = (false, false);
     if !from.links.anchors.is_empty() {
         from.links.resolve(from.identity.url.as_deref(), |_, link| {
-            to_url |= [url, canonical].into_iter().flatten().any(|url| address(url) == address(link));
+            to_url |= [url, canonical].into_iter().flatten().any(|page| page == Location::of(link));
             to_domain |= domain.is_some() && host(link).and_then(registered_domain) == domain;
         });
     }
     Linked { url: url.or(canonical).map(|_| to_url), domain: domain.map(|_| to_domain) }
-}
-
-/// A URL without its scheme, fragment and last slash: what a link to a page may get wrong.
-fn address(url: &str) -> &str {
-    let url = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let url = url.split_once('#').map_or(url, |(url, _)| url);
-    url.trim_end_matches('/')
 }
 
 fn host(url: &str) -> Option<&str> {
@@ -461,9 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn links_forgive_scheme_and_slash_and_nothing_more() {
-        assert_eq!(address("https://a.example/x/#top"), address("http://a.example/x"));
-        assert_ne!(address("https://a.example/x"), address("https://a.example/x?page=2"));
+    fn a_link_leads_to_a_host() {
         assert_eq!(host("https://user@a.example:8080/x"), Some("a.example"));
         assert_eq!(host("mailto:someone"), None);
     }

@@ -376,7 +376,7 @@ pub struct Features {
     pub n_sources: f64,
     /// The share of the largest source.
     pub source_share_max: f64,
-    /// Whether each source is linked to: the share of named sources that are.
+    /// The share of them that it links to.
     pub sources_linked: f64,
     /// The share of grams that others hold, common ones included.
     pub grams_known: f64,

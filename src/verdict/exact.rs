@@ -85,15 +85,15 @@ impl Judge {
         self.sweep(&mut cases, settled);
         for ((arrival, settled), case) in batch.iter().zip(settled).zip(&cases) {
             let links_here = |of: Ref| links_here(arrival, of);
+            let named: Vec<&KnownSource> = case.named.iter().map(|&number| &case.known[number]).collect();
             let found = Found {
                 kin: &case.kin,
                 n_common: &case.n_common,
                 n_known: case.n_known,
                 cover: &case.cover,
-                known: &case.known,
+                named: &named,
             };
             let said = self.said(arrival, settled, &found, store, &links_here);
-            let named: Vec<&KnownSource> = case.named.iter().map(|&number| &case.known[number]).collect();
             let quilt = case.is_quilt.then(|| self.quilt_of(&case.cover, &named, store));
             with(self.verdict(arrival, settled, said, quilt));
         }

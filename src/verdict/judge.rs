@@ -24,11 +24,11 @@ use super::scores::Scores;
 use super::standings::{KnownSource, LINKS_MAX, Standing, Standings, TurnedAway, remember};
 use crate::config::{MirrorSettings, QuiltSettings, RevisionSettings, Settings};
 use crate::document::Kind;
+use crate::document::links::Location;
 use crate::signature::Outcome as Signed;
 use crate::signature::keyed::Keys;
 use crate::store::{Arrival, Damaged, Hits, Merge, Probed, Ref, Settled, Store, Table, cluster_name, cluster_number};
 use std::num::NonZeroUsize;
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Grams of a document that are weighed.
 pub const GRAMS_MAX: usize = 8192;
@@ -64,7 +64,8 @@ pub(super) struct Found<'a> {
     pub(super) n_common: &'a [(Ref, u32)],
     pub(super) n_known: u32,
     pub(super) cover: &'a Cover,
-    pub(super) known: &'a [KnownSource],
+    /// The sources in the cover.
+    pub(super) named: &'a [&'a KnownSource],
 }
 
 impl Judge {
@@ -251,7 +252,7 @@ impl Judge {
         let is_quilt = cover.is_quilt(&self.quilt) && head.is_none_or(|head| self.standings.is_quilt(head));
         let quilt = is_quilt.then(|| self.quilt_of(&cover, &named, store));
         let links_here = |of: Ref| link.is_some_and(|link| self.standings.links_to(of, link));
-        let found = Found { kin, n_common, n_known: hits.n_known, cover: &cover, known: &known };
+        let found = Found { kin, n_common, n_known: hits.n_known, cover: &cover, named: &named };
         let said = self.said(arrival, settled, &found, store, &links_here);
         let mut named: Vec<Ref> = if is_quilt { named.iter().map(|source| source.of).collect() } else { Vec::new() };
         named.sort_unstable();
@@ -268,7 +269,7 @@ impl Judge {
         links_here: &dyn Fn(Ref) -> bool,
     ) -> Said {
         let signatures = &arrival.signatures;
-        let &Found { n_known, cover, known, .. } = found;
+        let &Found { n_known, cover, named, .. } = found;
         let Kindred { mirror, related, closest } = self.kindred(arrival, settled, found, store, links_here);
         let template = self.template_of(settled);
         let mut features = Features {
@@ -300,7 +301,7 @@ impl Judge {
             features.cluster_domains = cluster.domains.into();
             features.cluster_linked = cluster.linked;
         }
-        quilt_features(&mut features, cover, known);
+        quilt_features(&mut features, cover, named);
         Said {
             recrawl: settled.recrawl,
             cluster: settled.styled.cluster.map(|cluster| cluster.id),
@@ -383,7 +384,7 @@ impl Judge {
     }
 
     pub(super) fn link(&self, url: &str) -> u64 {
-        xxh3_64_with_seed(url.as_bytes(), self.link_key)
+        Location::of(url).key(self.link_key)
     }
 
     pub(super) fn links_to(&self, arrival: &Arrival, of: Ref, store: &Store) -> bool {

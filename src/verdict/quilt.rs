@@ -233,7 +233,7 @@ impl Judge {
         }
         let quilt = is_quilt.then(|| self.quilt_of(&cover, &named, store));
         let mut said = standing.said()?;
-        quilt_features(&mut said.features, &cover, &standing.sources);
+        quilt_features(&mut said.features, &cover, &named);
         (standing.named, standing.said) = (names, said.packed());
         self.standings.set_quilt(of, is_quilt);
         self.standings.update(of, &standing);
@@ -315,13 +315,13 @@ impl Parts {
     }
 }
 
-/// Notes the cover, enough or not.
-pub(super) fn quilt_features(features: &mut Features, cover: &Cover, known: &[KnownSource]) {
+/// Notes the cover by the sources `named` in it, enough or not.
+pub(super) fn quilt_features(features: &mut Features, cover: &Cover, named: &[&KnownSource]) {
     features.patch_fraction = cover.fraction;
     features.n_sources = cover.sources.len() as f64;
     features.source_share_max = cover.sources.iter().map(|source| cover.share(source)).fold(0.0, f64::max);
-    features.sources_linked = match known.len() {
+    features.sources_linked = match named.len() {
         0 => 0.0,
-        n => known.iter().filter(|source| source.linked).count() as f64 / n as f64,
+        n => named.iter().filter(|source| source.linked).count() as f64 / n as f64,
     };
 }

@@ -6,7 +6,7 @@
 //! copies where all their words are the same, or where far more agrees and it is prose: menus have short lines.
 //!
 //! One page can have several addresses (with and without `www`, a session in the query, a mirror or a version in another folder);
-//! these are told by their form.
+//! these are told by their form ([`Location`]).
 //!
 //! # Invariants
 //! - The same from either side. (`the_vicinity_has_no_direction`)
@@ -16,7 +16,7 @@
 use super::url_similarity::Tokens;
 use crate::config::MirrorSettings;
 use crate::document::identity::registered_domain;
-use crate::document::links;
+use crate::document::links::Location;
 use crate::signature::LongSentence;
 use std::cell::OnceCell;
 
@@ -42,7 +42,7 @@ impl Vicinity {
 /// arrival is compared with those of many.
 pub struct Address<'a> {
     pub(super) url: &'a str,
-    host: Option<&'a str>,
+    location: Location<'a>,
     site: OnceCell<&'a str>,
     page: OnceCell<Page<'a>>,
     pub(super) tokens: OnceCell<Tokens<'a>>,
@@ -51,8 +51,8 @@ pub struct Address<'a> {
 impl<'a> Address<'a> {
     /// The address of a page.
     pub fn of(url: &'a str) -> Self {
-        let host = links::host(url).map(|host| host.strip_prefix("www.").unwrap_or(host));
-        Self { url, host, site: OnceCell::new(), page: OnceCell::new(), tokens: OnceCell::new() }
+        let location = Location::of(url);
+        Self { url, location, site: OnceCell::new(), page: OnceCell::new(), tokens: OnceCell::new() }
     }
 
     /// Where the two pages stand to each other.
@@ -66,7 +66,7 @@ impl<'a> Address<'a> {
 
     /// Whether both are of one registered domain, or of one host that has none.
     pub fn is_of_site(&self, other: &Self) -> bool {
-        match (self.host, other.host) {
+        match (self.location.host(), other.location.host()) {
             // Most often: then nobody needs to know what was registered.
             (Some(this), Some(that)) if this == that => true,
             (Some(this), Some(that)) => self.site(this) == other.site(that),
@@ -78,15 +78,18 @@ impl<'a> Address<'a> {
         self.site.get_or_init(|| registered_domain(host).unwrap_or(host))
     }
 
+    fn page(&self) -> &Page<'a> {
+        self.page.get_or_init(|| Page::of(&self.location))
+    }
+
     /// Whether both name one page of their site.
     fn is_page_of(&self, other: &Self) -> bool {
-        let (this, that) =
-            (self.page.get_or_init(|| Page::of(self.url)), other.page.get_or_init(|| Page::of(other.url)));
+        let (this, that) = (self.page(), other.page());
         if this.query != that.query || this.path.len() != that.path.len() || this.path.last() != that.path.last() {
             return false;
         }
         let mut differing = this.path.iter().zip(&that.path).filter(|(this, that)| this != that);
-        let is_one_host = self.host == other.host;
+        let is_one_host = self.location.host() == other.location.host();
         match (differing.next(), differing.next()) {
             // The homes of two hosts are two pages.
             (None, _) => is_one_host || !this.path.is_empty(),
@@ -96,43 +99,19 @@ impl<'a> Address<'a> {
     }
 }
 
-/// What names a page on its host.
+/// What names a page on its host: its [`Location`], to be compared part by part.
 struct Page<'a> {
-    /// Folders and the page's own name, without its ending; a page that is the index of its folder has none.
     path: Vec<&'a str>,
-    /// Parameters, ascending, but for those of sessions and campaigns.
+    /// Parameters, ascending.
     query: Vec<&'a str>,
 }
 
 impl<'a> Page<'a> {
-    fn of(url: &'a str) -> Self {
-        let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-        let rest = rest.split_once('#').map_or(rest, |(rest, _)| rest);
-        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-        // Some sites write the session behind a semicolon.
-        let bare = |part: &'a str| part.split_once(';').map_or(part, |(part, _)| part);
-        let mut path: Vec<&str> = rest.split('/').skip(1).map(bare).filter(|part| !part.is_empty()).collect();
-        if let Some(name) = path.pop() {
-            path.extend(Some(stem(name)).filter(|name| !matches!(*name, "index" | "default")));
-        }
-        let mut query: Vec<&str> = query.split('&').filter(|parameter| !is_aside(parameter)).collect();
+    fn of(location: &Location<'a>) -> Self {
+        let mut query: Vec<&str> = location.parameters().collect();
         query.sort_unstable();
-        Self { path, query }
+        Self { path: location.path().collect(), query }
     }
-}
-
-/// A file's name without its ending: pages move from `.php` to `.html` and to none.
-fn stem(name: &str) -> &str {
-    match name.rsplit_once('.') {
-        Some((stem, ending)) if !stem.is_empty() && ending.bytes().all(|byte| byte.is_ascii_alphabetic()) => stem,
-        _ => name,
-    }
-}
-
-/// Whether a parameter says nothing of the page: empty, of a session, of a campaign.
-fn is_aside(parameter: &str) -> bool {
-    let name = parameter.split_once('=').map_or(parameter, |(name, _)| name).to_ascii_lowercase();
-    parameter.is_empty() || name.starts_with("utm_") || name.contains("sess") || name.ends_with("sid")
 }
 
 /// Whether two folders differ in nothing but the number of a version: `v2`, `clang-14`, `3.11`. A bare number is that of a thing.

@@ -2,7 +2,8 @@
 //!
 //! A link is compared with the URLs of other documents ("does A link to B"), so that both must be written alike: as the
 //! WHATWG's URL standard writes them, without the fragment. Most hrefs have one of few plain shapes and are joined
-//! in one buffer ([`resolver`]); the `url` crate does the others, and is the oracle for all.
+//! in one buffer ([`resolver`]); the `url` crate does the others, and is the oracle for all. Which of them name one page is
+//! told by their [`Location`].
 //!
 //! # Invariants
 //! - A resolved link is what the `url` crate makes of it. (`links_resolve_as_the_url_crate_does`,
@@ -11,9 +12,13 @@
 //! - [`Links::resolve_distinct`] leaves out no link. (`distinct_links_are_those_of_all_anchors`)
 //! - Neither a base nor an href beyond [`URL_BYTES_MAX`] is followed. (`urls_are_bounded`)
 
+mod location;
 mod resolver;
 
+pub use location::Location;
+
 use super::Span;
+use memchr::memchr2;
 use resolver::Resolver;
 use url::Url;
 use xxhash_rust::xxh3::xxh3_64;
@@ -121,12 +126,19 @@ pub fn normalised(url: &str) -> Option<String> {
 /// The host in a normalised URL.
 pub fn host(url: &str) -> Option<&str> {
     let (_, rest) = url.split_once("://")?;
-    let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
+    let host = host_of(&rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())]);
+    (!host.is_empty()).then_some(host)
+}
+
+/// The host in what stands between `//` and the path.
+fn host_of(authority: &str) -> &str {
+    if memchr2(b'@', b':', authority.as_bytes()).is_none() {
+        return authority;
+    }
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let port = host.rfind(':').filter(|&colon| host[colon + 1..].bytes().all(|byte| byte.is_ascii_digit()));
     // The colons of an IPv6 address stand in brackets.
-    let host = port.filter(|_| !host.ends_with(']')).map_or(host, |colon| &host[..colon]);
-    (!host.is_empty()).then_some(host)
+    port.filter(|_| !host.ends_with(']')).map_or(host, |colon| &host[..colon])
 }
 
 fn parsed(url: &str) -> Option<Url> {

@@ -33,8 +33,8 @@ impl Settler {
                     settled.group = self.prototypes.joined_by(own, 0, false);
                 }
                 own => {
-                    let known = recognised.known();
-                    let newcomer = Arriving { arrival, keys, identity, position, now_ms, server, own, known };
+                    let counted = recognised.counted;
+                    let newcomer = Arriving { arrival, keys, identity, position, now_ms, server, own, counted };
                     self.probe_text(&newcomer, &mut settled, &mut doomed);
                 }
             }
@@ -51,7 +51,7 @@ impl Settler {
 
     /// What [`Settler::settle_text`] would say.
     fn probe_text(&self, arriving: &Arriving<'_>, settled: &mut Settled, doomed: &mut Doomed) {
-        let &Arriving { arrival, server, own, .. } = arriving;
+        let &Arriving { arrival, server, own, counted, .. } = arriving;
         let mut candidates = Vec::new();
         self.gather(arriving.keys, settled, &mut candidates, |of| self.prototypes.outlives(of, doomed));
         let Some(nearest) = self.nearest(arriving, settled, &mut candidates, &mut Vec::new()) else {
@@ -78,7 +78,7 @@ impl Settler {
         }
         if self.prototypes.outlives(head, doomed) {
             settled.head = Some(head);
-            settled.group = self.prototypes.joined_by(head, server.domain, self.is_new(arriving, head));
+            settled.group = self.prototypes.joined_by(head, server.domain, !counted.is_in(head));
         }
     }
 }

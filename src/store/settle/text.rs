@@ -29,7 +29,7 @@ pub(super) struct Nearest {
 impl Settler {
     /// Finds the group of a text, or begins one. Returns the reference that its id is remembered by.
     pub(super) fn settle_text(&mut self, arriving: &Arriving<'_>, settled: &mut Settled) -> Option<Ref> {
-        let &Arriving { arrival, now_ms, server, own, .. } = arriving;
+        let &Arriving { arrival, now_ms, server, own, counted, .. } = arriving;
         let mut candidates = std::mem::take(&mut self.candidates);
         let mut scratch = std::mem::take(&mut self.scratch);
         if self.all.is_some() {
@@ -51,7 +51,7 @@ impl Settler {
             return Some(head);
         };
         let head = nearest.head;
-        self.prototypes.join(head, server.domain, now_ms, self.is_new(arriving, head));
+        self.prototypes.join(head, server.domain, now_ms, !counted.is_in(head));
         let mut longest = None;
         if self.mirror.canonical == Canonical::Longest {
             self.prototypes.note_longest(head, arrival.signatures.n_words, &arrival.id);
@@ -65,11 +65,6 @@ impl Settler {
         // Standing may have cost the group, in a store of one group.
         settled.head = settled.head.filter(|head| self.prototypes.lives(*head));
         Some(own.or(further).unwrap_or(head))
-    }
-
-    /// Whether a document that joins the group of `head` is not counted there yet.
-    pub(super) fn is_new(&self, arriving: &Arriving<'_>, head: Ref) -> bool {
-        arriving.known.and_then(|of| self.prototypes.head_of(of)) != Some(head)
     }
 
     /// Whose copy `arrival` is; `longest` is the longest member of the group, where that matters.

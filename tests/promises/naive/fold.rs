@@ -2,6 +2,7 @@
 
 use seamripper::config::Settings;
 use seamripper::document::Kind;
+use seamripper::document::links::Location;
 use seamripper::signature::keyed::Keys;
 use seamripper::signature::style::{BINS, Form};
 use seamripper::signature::{Outcome, Signatures, cosine, frame};
@@ -11,7 +12,6 @@ use seamripper::verdict::relation::{self, SentenceScores};
 use seamripper::verdict::vicinity::Vicinity;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// A stored document by the number of its arrival, which is its age too.
 type Of = usize;
@@ -387,7 +387,7 @@ impl<'a> Naive<'a> {
     /// Whether `of` links to the URL of `this`.
     fn links_to(&self, of: Of, this: Of) -> bool {
         let key = Keys::derive(self.settings.secret.reveal()).link;
-        let link = self.arrivals[this].url.as_deref().map(|url| xxh3_64_with_seed(url.as_bytes(), key));
+        let link = self.arrivals[this].url.as_deref().map(|url| Location::of(url).key(key));
         link.is_some_and(|link| self.arrivals[of].signatures.links.contains(&link))
     }
 

@@ -4,7 +4,7 @@ use super::articles::{page, sentence, sentences};
 use super::corpora::{html_page, raw_mail};
 use super::{Input, by_id, folded, is, is_full, judged, judged_exactly, share};
 use seamripper::config::Settings;
-use seamripper::verdict::event::{Class, Outcome, Recrawl, TextView, Verdict};
+use seamripper::verdict::event::{Class, Outcome, QuiltKind, Recrawl, TextView, Verdict};
 use seamripper::verdict::relation::Direction;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -684,6 +684,82 @@ fn an_article_is_no_quilt_of_those_who_quote_it() {
                     0,
                     "{case}, {order} them, {way}"
                 );
+            }
+        }
+    }
+}
+
+/// The ways in which a page under `http://HOST/story/1.html` is linked to: as it was crawled, and as others write it.
+const WAYS: [&str; 6] = [
+    "http://HOST/story/1.html",
+    "https://HOST/story/1.html",
+    "http://www.HOST/story/1.html#top",
+    "http://HOST/story/1/",
+    "http://HOST/story/1.html?utm_source=rss&utm_medium=feed",
+    "https://www.HOST/story/1.html?ref=feed&fbclid=7",
+];
+
+/// Five others quote all of an article between them, and each links to it. However they write its address, they took from it.
+#[test]
+fn a_link_is_one_however_it_is_written() {
+    let article = at("http://article.example/story/1.html", &sentences(900, 0..15));
+    for way in WAYS {
+        let to = way.replace("HOST", "article.example");
+        let quoter = |number: u64| {
+            let text = [sentences(910 + number, 0..9), sentences(900, 3 * number..3 * number + 3)].concat();
+            linking(&format!("http://quoter{number}.example/"), &text, &to)
+        };
+        let quoters: Vec<Input> = (0..5).map(quoter).collect();
+        for inputs in [[vec![article.clone()], quoters.clone()].concat(), [quoters, vec![article.clone()]].concat()] {
+            let exact = judged_exactly(inputs.clone(), &Settings::default());
+            let streamed: Vec<Verdict> = told(inputs, &Settings::default()).into_values().collect();
+            for verdicts in [&exact, &streamed] {
+                assert!(verdicts.iter().all(|verdict| !is(verdict, Class::Quilt)), "{to}");
+                let relations: BTreeSet<&str> = verdicts
+                    .iter()
+                    .flat_map(|verdict| &verdict.related)
+                    .map(|related| related.relation.name())
+                    .collect();
+                assert_eq!(relations, BTreeSet::from(["citation"]), "{to}");
+            }
+        }
+    }
+}
+
+/// Four passages with a link to each of their sources are an aggregator, however the links are written and whoever else has the passages.
+/// What is said of links is said of the sources that are named.
+#[test]
+fn an_aggregator_links_to_the_sources_that_it_names() {
+    let sources: Vec<Input> = (1..=4)
+        .map(|article| at(&format!("http://source{article}.example/story/1.html"), &sentences(article, 0..12)))
+        .collect();
+    // Each has less of a passage, and none is named.
+    let others: Vec<Input> = (1..=4)
+        .map(|article| {
+            let text = [sentences(920 + article, 0..9), sentences(article, 6..9)].concat();
+            at(&format!("http://other{article}.example/"), &text)
+        })
+        .collect();
+    for way in WAYS {
+        let link = |article: u64| {
+            let to = way.replace("HOST", &format!("source{article}.example"));
+            format!("<a href=\"{to}\">more</a>")
+        };
+        let passages = (1..=4).flat_map(|article| [sentences(article, 6..11), vec![link(article)]].concat());
+        let url = "http://today.example/";
+        let today = html_page(url, Some(url), &page("page", &passages.collect::<Vec<_>>()));
+        let last = [sources.clone(), others.clone(), vec![today.clone()]].concat();
+        let first = [vec![today], others.clone(), sources.clone()].concat();
+        for inputs in [last, first] {
+            let exact = judged_exactly(inputs.clone(), &Settings::default());
+            let streamed: Vec<Verdict> = told(inputs, &Settings::default()).into_values().collect();
+            for verdicts in [&exact, &streamed] {
+                let verdict = by_id(verdicts)[url];
+                let quilt = verdict.quilt.as_ref().unwrap();
+                let n_linked = quilt.sources.iter().filter(|source| source.linked).count();
+                assert_eq!((quilt.kind, n_linked), (QuiltKind::Aggregator, quilt.sources.len()), "{way}: {quilt:?}");
+                let features = verdict.features.unwrap();
+                assert_eq!((features.n_sources, features.sources_linked), (n_linked as f64, 1.0), "{way}");
             }
         }
     }
