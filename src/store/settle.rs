@@ -453,7 +453,7 @@ mod tests {
             let mut store = Store::new(&settings(4 << 20));
             assert_eq!(settled(&mut store, &batch).last().unwrap().group.0, 3);
             let mut exact = Store::exhaustive(&settings(4 << 20), &batch);
-            assert_eq!(exact.settle_all(&batch, |_| ()).last().unwrap().group.0, 3);
+            assert_eq!(exact.settle_all(&batch, |_| std::ops::ControlFlow::Continue(())).last().unwrap().group.0, 3);
         }
     }
 
