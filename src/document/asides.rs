@@ -17,6 +17,7 @@
 //!   (`a_disclaimer_is_a_footer`)
 
 mod disclaimer;
+mod markup;
 mod phrases;
 
 use super::html::Tag;
@@ -64,7 +65,7 @@ const UNQUOTED_MAX: usize = 4;
 const PGP_LINES_MAX: usize = 40;
 
 /// Finds the asides of a mail's visible `text` below its subject, which ends at byte `body`, and adds them to
-/// `asides`. The `outline` says how far the quotation of an HTML mail goes.
+/// `asides`. The `outline` says what an HTML mail quotes, and how far.
 pub fn mark(text: &str, body: usize, outline: &[Element], asides: &mut Vec<Aside>) {
     let mut lines = Lines::of(text, body, outline);
     lines.mark();
@@ -80,6 +81,10 @@ pub fn mark(text: &str, body: usize, outline: &[Element], asides: &mut Vec<Aside
 struct Line {
     span: Span,
     sort: Option<AsideSort>,
+    /// In how many quotations of the markup it stands.
+    n_quotes: u8,
+    /// Whether the markup says that the original mail begins here.
+    begins_original: bool,
 }
 
 /// The lines that are not empty.
@@ -97,16 +102,18 @@ impl<'t> Lines<'t> {
         let mut start = body;
         for end in memchr::memchr_iter(b'\n', &text.as_bytes()[body..]).map(|n| body + n).chain([text.len()]) {
             if !text[start..end].trim_ascii().is_empty() {
-                list.push(Line { span: Span::new(start, end), sort: None });
+                list.push(Line { span: Span::new(start, end), sort: None, n_quotes: 0, begins_original: false });
             }
             start = end + 1;
         }
+        markup::note(outline, &mut list);
         Self { text, outline, list, n_unquoted: 0 }
     }
 
     fn at(&self, index: usize) -> &'t str {
         let line = self.text[self.list[index].span.range()].trim_ascii();
-        (0..self.n_unquoted).fold(line, |line, _| unquoted(line))
+        // Quotations of the markup stand around those of the text.
+        (usize::from(self.list[index].n_quotes)..self.n_unquoted).fold(line, |line, _| unquoted(line))
     }
 
     fn mark(&mut self) {
@@ -136,7 +143,12 @@ impl<'t> Lines<'t> {
     }
 
     fn is_quoted(&self, index: usize) -> bool {
-        index < self.list.len() && is_quoted_line(self.at(index))
+        index < self.list.len() && (self.is_in_quote(index) || is_quoted_line(self.at(index)))
+    }
+
+    /// Whether the markup says that it is quoted.
+    fn is_in_quote(&self, index: usize) -> bool {
+        self.list.get(index).is_some_and(|line| usize::from(line.n_quotes) > self.n_unquoted)
     }
 
     fn set(&mut self, range: std::ops::Range<usize>, sort: AsideSort) {
@@ -154,22 +166,27 @@ impl<'t> Lines<'t> {
             let mut end = index + 1;
             if self.list[index].sort.is_some() {
                 // It was before the mail was found to be a quotation.
-            } else if is_quoted_line(line) {
+            } else if self.is_quoted(index) {
                 self.set(index..end, AsideSort::Quoted);
-            } else if is_short && self.begins_original(index) {
+            } else if is_short && (self.list[index].begins_original || self.begins_original(index)) {
                 // People who answer above leave everything below as it was; without an answer it is forwarded.
                 if own_words {
                     end = self.list.len();
                     self.set(index..end, AsideSort::Quoted);
                 }
-            } else if is_short && ends_introduction(line) {
-                let begin = self.introduction_begin(index);
+            } else if is_short && let Some(ending) = Ending::of(line) {
+                let begin = self.introduction_begin(index, ending);
                 if self.is_quoted(end) {
                     self.set(begin.map_or(index, |(begin, _)| begin)..end, AsideSort::Quoted);
                 } else if own_words && let Some((begin, true)) = begin {
                     end = self.quotation_end(index);
                     self.set(begin..end, AsideSort::Quoted);
+                } else if ending == Ending::Address {
+                    own_words = true;
                 }
+            } else if is_short && self.is_in_quote(end) && (line.ends_with([':', '：']) || line.contains('@')) {
+                // What stands right above certain markup needs no form that we know.
+                self.set(index..end, AsideSort::Quoted);
             } else {
                 own_words = own_words || !is_rule(line);
             }
@@ -211,20 +228,26 @@ impl<'t> Lines<'t> {
     }
 
     /// Where the introduction that ends in this line begins, if it has the form of one ("On", a date, somebody), and
-    /// whether a time of day or an address makes it certain.
-    fn introduction_begin(&self, index: usize) -> Option<(usize, bool)> {
+    /// whether a time of day or an address makes it certain: both, where it has no verb.
+    fn introduction_begin(&self, index: usize, ending: Ending) -> Option<(usize, bool)> {
         let first = (index + 1).saturating_sub(WRAPPED_LINES_MAX);
-        let (mut has_digit, mut is_certain) = (false, false);
+        let (mut has_digit, mut has_address, mut is_timed) = (false, false, false);
         for begin in (first..=index).rev() {
             let line = self.at(begin);
             if line.len() > NOTICE_BYTES_MAX || begin < index && self.list[begin].sort.is_some() {
                 return None;
             }
             has_digit |= line.bytes().any(|byte| byte.is_ascii_digit());
-            is_certain |= line.contains('@') || has_time(line);
+            has_address |= line.contains('@');
+            is_timed |= has_time(line);
             let has_form = line.starts_with(|c: char| c.is_ascii_digit())
-                || INTRODUCTION_WORDS.iter().any(|word| begins_with_word(line, word));
+                || INTRODUCTION_WORDS.iter().any(|word| begins_with_word(line, word))
+                || has_time(line) && (line.contains('@') || has_year(line));
             if has_digit && has_form {
+                let is_certain = match ending {
+                    Ending::Verb => has_address || is_timed,
+                    Ending::Address => has_address && is_timed,
+                };
                 return Some((begin, is_certain));
             }
         }
@@ -391,24 +414,45 @@ fn has_time(line: &str) -> bool {
     line.as_bytes().windows(3).any(|window| matches!(window, [b'0'..=b'9', b':', b'0'..=b'9']))
 }
 
+/// `2024`
+fn has_year(line: &str) -> bool {
+    line.as_bytes().windows(4).any(|window| matches!(window, [b'1' | b'2', b'0' | b'9', b'0'..=b'9', b'0'..=b'9']))
+}
+
 fn header_value(line: &str, name: &str) -> bool {
     // Bold names keep their stars in plain text: `*From:* Ann`.
     let line = line.trim_start_matches('*');
     line.strip_prefix(name).is_some_and(|rest| rest.trim_start_matches([' ', '*', '\u{a0}']).starts_with([':', '：']))
 }
 
-fn ends_introduction(line: &str) -> bool {
-    let line = line.trim_end_matches(['>', ' ']);
-    let Some(line) = line.strip_suffix(':').or_else(|| line.strip_suffix('：')) else { return false };
-    let line = line.trim_end();
-    // "schrieb Ann:" puts the person last.
-    INTRODUCTION_VERBS.iter().any(|verb| line.ends_with(verb))
-        || PERSON_LAST_VERBS.iter().any(|verb| memchr::memmem::find(line.as_bytes(), verb.as_bytes()).is_some())
+/// What an introduction ends in, before its colon.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// "wrote", "schrieb Ann".
+    Verb,
+    /// "<ann@a.example>", as Gmail ends it in Japanese and Russian.
+    Address,
+}
+
+impl Ending {
+    fn of(line: &str) -> Option<Self> {
+        let line = line.trim_end_matches(['>', ' ']);
+        let line = line.strip_suffix(':').or_else(|| line.strip_suffix('：'))?.trim_end();
+        // "schrieb Ann:" puts the person last.
+        let has_verb = INTRODUCTION_VERBS.iter().any(|verb| line.ends_with(verb))
+            || PERSON_LAST_VERBS.iter().any(|verb| memchr::memmem::find(line.as_bytes(), verb.as_bytes()).is_some());
+        match has_verb {
+            true => Some(Self::Verb),
+            false => (line.ends_with(['>', ')']) && line.contains('@')).then_some(Self::Address),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Settings;
+    use crate::document::{Document, Quote, html, mime};
     use proptest::prelude::*;
 
     /// The lines below the subject, each with `Q`, `S`, `F` or a space in the margin.
@@ -447,6 +491,23 @@ mod tests {
             ("Yes\nAm 01.01.24 um 10:00 schrieb Ann Müller:\n> eins", " QQ"),
             ("Oui\nLe lun. 1 janv. 2024 à 10:00, Ann <a@b.example> a écrit :\nUn\nDeux", " QQQ"),
             ("はい\n2024年1月1日 10:00 田中 <a@b.example>さんは書きました：\n一", " QQ"),
+            ("はい\n2024年1月1日(月) 10:00 田中 <a@b.example>:\n一", " QQ"),
+            ("はい\n2024年1月1日(月) 10:00 田中の長い名前\n<a@b.example>:\n> 一", " QQQ"),
+            ("はい\n2024/01/01 10:00、田中 のメール:\n一", " QQ"),
+            ("Да\nпн, 1 янв. 2024 г. в 10:00, Анна <a@b.example>:\nраз", " QQ"),
+            ("Да\n1 января 2024 г., в 10:00, Анна <a@b.example> написал(а):\nраз", " QQ"),
+            ("Да\n01.01.2024 10:00, Анна пишет:\nраз", " QQ"),
+            ("Tak\npon., 1 sty 2024 o 10:00 Anna <a@b.example> napisał(a):\nraz", " QQ"),
+            ("Tak\nW dniu 01.01.2024 o 10:00, Anna pisze:\nraz", " QQ"),
+            ("是\n安 <a@b.example> 于2024年1月1日周一 10:00写道：\n一", " QQ"),
+            ("是\n在 2024/1/1 10:00, 安 写道:\n一", " QQ"),
+            ("是\n安 於 2024/1/1 10:00 寫道:\n一", " QQ"),
+            ("네\n2024년 1월 1일 (월) 오전 10:00, 안나 <a@b.example>님이 작성:\n하나", " QQ"),
+            ("네\n2024-01-01 오전 10:00에 안나 이(가) 쓴 글:\n하나", " QQ"),
+            ("Evet\nAyşe <a@b.example>, 1 Oca 2024 Pzt, 10:00 tarihinde şunu yazdı:\nbir", " QQ"),
+            ("Evet\n1.01.2024 10:00 tarihinde Ayşe yazdı:\nbir", " QQ"),
+            ("Tak\nOd: Anna\nWysłano: dziś\nDo: Jan\nTemat: x\nNie", " QQQQQ"),
+            ("Open to all\n2024 prices from Ann <a@b.example>:\nten", "   "),
             ("On 5 May 1800 the minister wrote:\nDear friends", "  "),
             ("Yes\n-----Original Message-----\nFrom: Ann\nNo", " QQQ"),
             ("-----Original Message-----\nFrom: Ann\nNothing above: a forwarded mail", "   "),
@@ -530,11 +591,57 @@ mod tests {
     fn an_outline_ends_the_quotation_of_an_html_mail() {
         let text = "Re\nYes\nOn 1 Jan 2024 at 10:00 Ann wrote:\nasked\nmore\nMy answer";
         let quote = text.find("asked").unwrap();
-        let element = |tag, start, end| Element { tag, depth: 0, span: Span::new(start, end) };
+        let element = |tag, start, end| Element { tag, quote: Quote::None, depth: 0, span: Span::new(start, end) };
         let outline = [element(Tag::Div, 3, 6), element(Tag::Blockquote, quote, quote + 10)];
         let mut asides = Vec::new();
         mark(text, 2, &outline, &mut asides);
         assert_eq!(margins(text, &asides), "  QQQ ");
+    }
+
+    /// The same of an HTML mail.
+    fn html_marked(source: &str) -> String {
+        let mail = Some(mime::MailFacts::default());
+        let mut document = Document { text: "The subject".to_owned(), mail, ..Document::default() };
+        html::read(source, &Settings::default().limits, 1, &mut html::Scratch::default(), &mut document);
+        let mut asides = Vec::new();
+        mark(&document.text, "The subject".len(), &document.outline, &mut asides);
+        margins(&document.text, &asides).split_off(1)
+    }
+
+    #[test]
+    fn certain_markup_quotes_in_any_language() {
+        let gmail = |introduction: &str, quoted: &str| {
+            format!(
+                "<div class=\"gmail_quote gmail_quote_container\"><div class=gmail_attr>{introduction}<br></div>\
+                 <blockquote class=\"gmail_quote\" style=\"margin:0\">{quoted}</blockquote></div>"
+            )
+        };
+        let twice = gmail("a@b.example kirjutas:", &format!("asked<p>more</p>{}", gmail("c@b.example:", "first")));
+        for (body, margins) in [
+            (format!("<p>Jah{}", gmail("Anna kirjutas (1. jaan):", "asked<p>more")), " QQQ"),
+            (format!("<p>Jah{twice}"), " QQQQQ"),
+            (format!("{twice}<p>Jah"), "QQQQQ "),
+            ("<p>Yes<blockquote type=cite>asked</blockquote><p>No".to_owned(), " Q "),
+            ("<p>Yes<blockquote type=cite>a</blockquote><p>No<blockquote type=CITE>b</blockquote>".to_owned(), " Q Q"),
+            ("<p>Jah<div class=moz-cite-prefix>Anna kirjutas:</div><blockquote type=cite>asked".to_owned(), " QQ"),
+            ("<p>Yes<div class=yahoo_quoted><div>Anna:</div><div>asked</div></div>".to_owned(), " QQ"),
+            ("<p>Yes<div class=protonmail_quote>Anna:<br><blockquote type=cite>asked".to_owned(), " QQ"),
+            ("<p>Jah<div id=divRplyFwdMsg>Saatja: Anna<br>Teema: x</div><p>asked".to_owned(), " QQQ"),
+            // Anybody may write in an element that is none of theirs.
+            ("<p>Yes<blockquote>a verse<br>or two</blockquote>".to_owned(), "   "),
+            ("<p>Yes<div class=quote>asked</div>".to_owned(), "  "),
+            // Without words of its own it is the message.
+            (gmail("Anna kirjutas:", "asked<p>more"), "Q  "),
+            (twice.clone(), "Q  QQ"),
+            ("<blockquote type=cite>asked<br>more</blockquote>".to_owned(), "  "),
+            ("<blockquote type=cite><blockquote type=cite>asked</blockquote></blockquote>".to_owned(), " "),
+            ("<blockquote type=cite>&gt; asked<br>&gt; more</blockquote>".to_owned(), "  "),
+            ("<div id=divRplyFwdMsg>Saatja: Anna<br>Teema: x</div><p>asked".to_owned(), "   "),
+            ("<div class=gmail_quote>---------- Forwarded message ---------<br>From: Ann<br>asked".to_owned(), "   "),
+            ("<blockquote type=cite>asked<br>--<br>Ann</blockquote>".to_owned(), " SS"),
+        ] {
+            assert_eq!(html_marked(&body), margins, "{body}");
+        }
     }
 
     #[test]
