@@ -181,10 +181,24 @@ impl Document {
 pub struct Element {
     /// Its name.
     pub tag: html::Tag,
+    /// Whether a mail program has put what was answered or forwarded into it.
+    pub quote: Quote,
     /// Its distance from the body, counted in recorded elements; children of the body have 0.
     pub depth: u16,
     /// The text inside it.
     pub span: Span,
+}
+
+/// What the markup of a mail program says an element is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Quote {
+    /// Nothing, as of every element of a page.
+    #[default]
+    None,
+    /// All that is inside is quoted, or introduces it.
+    Inside,
+    /// The headers of the mail that follows.
+    Below,
 }
 
 /// What a page looks like, apart from its words.

@@ -237,6 +237,7 @@ impl<'a> Chars<'a> {
 mod tests {
     use super::*;
     use crate::config::Settings;
+    use crate::document::Quote;
     use crate::document::links::Anchor;
     use crate::text::words::{Rules, Words};
     use crate::text::{sentences, words};
@@ -267,7 +268,7 @@ mod tests {
                 }
                 Node::Element(tag, children) => {
                     let index = document.outline.len();
-                    document.outline.push(Element { tag: *tag, depth, span: Span::default() });
+                    document.outline.push(Element { tag: *tag, quote: Quote::None, depth, span: Span::default() });
                     document.text.push('\n');
                     let start = document.text.len();
                     write(children, depth + 1, document);
@@ -404,7 +405,7 @@ mod tests {
             let border = |at: usize| (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap();
             let outline = elements.iter().map(|&(depth, a, b)| {
                 let (a, b) = (border(a), border(b));
-                Element { tag: Tag::Div, depth, span: Span::new(a.min(b), a.max(b)) }
+                Element { tag: Tag::Div, quote: Quote::None, depth, span: Span::new(a.min(b), a.max(b)) }
             });
             let document = Document { outline: outline.collect(), text: text.clone(), ..Document::default() };
             let blocks = cut_fast(&document, &[], &Settings::default().content);

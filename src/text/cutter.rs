@@ -103,9 +103,9 @@ impl<I: Iterator<Item = Span>> Inside<I> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Element;
     use crate::document::asides::{Aside, AsideSort};
     use crate::document::html::Tag;
+    use crate::document::{Element, Quote};
 
     const MENU: &str = "Home";
     const STORY: &str = "A long sentence that tells a story of some length.";
@@ -122,7 +122,12 @@ mod tests {
             document.text.push_str(part);
             // Every part has a tag of its own, so that none are merged.
             let tag = [Tag::Div, Tag::P, Tag::Ul][index];
-            document.outline.push(Element { tag, depth: 0, span: Span::new(start, document.text.len()) });
+            document.outline.push(Element {
+                tag,
+                quote: Quote::None,
+                depth: 0,
+                span: Span::new(start, document.text.len()),
+            });
             document.text.push('\n');
         }
         document

@@ -86,6 +86,12 @@ fn golden_signatures_of_a_forwarded_mail() {
     assert_golden("forwarded.eml", Format::Mail, None);
 }
 
+/// Nothing but its markup says what it quotes.
+#[test]
+fn golden_signatures_of_a_japanese_reply() {
+    assert_golden("reply.eml", Format::Mail, None);
+}
+
 #[test]
 fn golden_signatures_of_a_mail() {
     assert_golden("mail.eml", Format::Mail, None);

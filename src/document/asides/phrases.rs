@@ -31,7 +31,7 @@ pub(super) const ORIGINAL_MESSAGE: [&str; 23] = [
 ];
 
 /// From; Sent, Date; To, Subject.
-pub(super) const HEADER_NAMES: [[&str; 5]; 11] = [
+pub(super) const HEADER_NAMES: [[&str; 5]; 15] = [
     ["From", "Sent", "Date", "To", "Subject"],
     ["Von", "Gesendet", "Datum", "An", "Betreff"],
     ["De", "Envoyé", "Date", "À", "Objet"],
@@ -43,15 +43,19 @@ pub(super) const HEADER_NAMES: [[&str; 5]; 11] = [
     ["От", "Отправлено", "Дата", "Кому", "Тема"],
     ["差出人", "送信日時", "日時", "宛先", "件名"],
     ["发件人", "发送时间", "日期", "收件人", "主题"],
+    ["寄件者", "寄件日期", "日期", "收件者", "主旨"],
+    ["Od", "Wysłano", "Data", "Do", "Temat"],
+    ["보낸 사람", "보낸 날짜", "날짜", "받는 사람", "제목"],
+    ["Kimden", "Gönderildi", "Tarih", "Kime", "Konu"],
 ];
 
-pub(super) const INTRODUCTION_WORDS: [&str; 12] =
-    ["On", "Am", "Le", "El", "Em", "Il", "Op", "Den", "Dnia", "In a message dated", "At", "Quoting"];
+pub(super) const INTRODUCTION_WORDS: [&str; 14] =
+    ["On", "Am", "Le", "El", "Em", "Il", "Op", "Den", "Dnia", "W dniu", "在", "In a message dated", "At", "Quoting"];
 
-pub(super) const PERSON_LAST_VERBS: [&str; 3] = [" schrieb ", " skrev ", " schreef "];
+pub(super) const PERSON_LAST_VERBS: [&str; 4] = [" schrieb ", " skrev ", " schreef ", "napisana przez "];
 
 /// And how Apple introduces what is forwarded.
-pub(super) const INTRODUCTION_VERBS: [&str; 29] = [
+pub(super) const INTRODUCTION_VERBS: [&str; 34] = [
     "wrote",
     "writes",
     "said",
@@ -66,15 +70,20 @@ pub(super) const INTRODUCTION_VERBS: [&str; 29] = [
     "napisał",
     "napisał(a)",
     "napisała",
+    "pisze",
     "пишет",
     "написал",
     "написала",
+    "написал(а)",
     "yazdı",
     "kirjoitti",
     "さんは書きました",
     "写道",
     "寫道",
     "のメッセージ",
+    "のメール",
+    "작성",
+    "쓴 글",
     "forwarded message",
     "weitergeleiteten Nachricht",
     "message réexpédié",

@@ -55,6 +55,8 @@ pub(super) struct Page<'s, 'a> {
     raw: Option<Tag>,
     /// Whether that is a script that any page may have, and whose end tag is to leave no noise either.
     is_commonplace: bool,
+    /// Whether mail programs have a say in what an element is.
+    is_mail: bool,
     /// How many open elements are in the outline.
     depth: u16,
     anchor: Option<OpenAnchor>,
@@ -102,6 +104,7 @@ impl<'s, 'a> Page<'s, 'a> {
             keeps_all: false,
             raw: None,
             is_commonplace: false,
+            is_mail: document.mail.is_some(),
             depth: 0,
             anchor: None,
         }

@@ -3,7 +3,7 @@
 use super::Tag;
 use super::write::{Manner, Writer, written};
 use crate::config::Limits;
-use crate::document::{Document, Element, Truncation};
+use crate::document::{Document, Element, Quote, Truncation};
 use memchr::memchr2;
 
 /// Reads plain text: white space collapsed, lines kept, paragraphs (between blank lines) in the outline, no markup.
@@ -15,7 +15,7 @@ pub fn read_plain(source: &str, limits: &Limits, document: &mut Document) {
     let mut paragraph = None;
     let end = |start: &mut Option<usize>, text: &str, outline: &mut Vec<Element>| {
         if let Some(span) = start.take().and_then(|start| written(text, start)) {
-            outline.push(Element { tag: Tag::P, depth: 0, span });
+            outline.push(Element { tag: Tag::P, quote: Quote::None, depth: 0, span });
         }
     };
     let mut rest = source;

@@ -311,6 +311,20 @@ fn forwarded(title: &str, text: &[String]) -> Vec<String> {
     [head.map(str::to_owned).to_vec(), text.to_vec()].concat()
 }
 
+/// `text` as Gmail quotes it, and as Thunderbird does, in a language that nobody has told us of.
+fn html_quoted(text: &[String]) -> [Vec<String>; 2] {
+    let quoted = |head: &str, end: &str| [&[head.to_owned()][..], text, &[end.to_owned()]].concat();
+    let gmail = "<div class=\"gmail_quote\"><div class=\"gmail_attr\">Pank &lt;bank@bank.example&gt; kirjutas (1. jaan):</div>\
+                 <blockquote class=\"gmail_quote\"><p>";
+    let thunderbird = "<div class=\"moz-cite-prefix\">1. jaan kirjutas Pank:</div><blockquote type=\"cite\"><p>";
+    [quoted(gmail, "</p></blockquote></div>"), quoted(thunderbird, "</p></blockquote>")]
+}
+
+/// Lines of HTML as a mail.
+fn html(lines: &[String]) -> Vec<String> {
+    [&["<html><body>".to_owned()][..], lines, &["</body></html>".to_owned()]].concat()
+}
+
 /// Without a word of its own, what a mail quotes or forwards is what it says, whatever its subject.
 #[test]
 fn a_campaign_does_not_hide_in_a_quotation() {
@@ -322,6 +336,8 @@ fn a_campaign_does_not_hide_in_a_quotation() {
         [quoted(&spam), ["-- ", "Ann", "____", "Gardeners mailing list"].map(str::to_owned).to_vec()].concat(),
         forwarded("-----Original Message-----", &spam),
         forwarded("---------- Forwarded message ---------", &spam),
+        html(&html_quoted(&spam)[0]),
+        html(&html_quoted(&spam)[1]),
     ] {
         for n_words in [2, 8] {
             let mails = (0..10).map(|number| {
@@ -345,7 +361,7 @@ fn answers_to_one_text_are_no_copies() {
     let text = sentences(7, 0..10);
     let footer = ["____", "Gardeners mailing list", "To leave it visit", "http://garden.example/mailman/listinfo"];
     let footer = [footer.map(str::to_owned).to_vec(), vec![sentence(8, 0), sentence(8, 1)]].concat();
-    let answers: [(&str, Answer); 5] = [
+    let answers: [(&str, Answer); 7] = [
         ("above", |own, text, _| [own.to_vec(), quoted(text)].concat()),
         ("below", |own, text, _| [quoted(text), own.to_vec()].concat()),
         ("original", |own, text, _| [own.to_vec(), forwarded("-----Original Message-----", text)].concat()),
@@ -353,6 +369,8 @@ fn answers_to_one_text_are_no_copies() {
             [own.to_vec(), forwarded("---------- Forwarded message ---------", text)].concat()
         }),
         ("a footer", |own, _, footer| quoted(&[own, footer].concat())),
+        ("gmail", |own, text, _| html(&[own, &html_quoted(text)[0]].concat())),
+        ("thunderbird", |own, text, _| html(&[own, &html_quoted(text)[1]].concat())),
     ];
     for (form, answer) in answers {
         let mails = (0..6).map(|number| {
@@ -360,6 +378,21 @@ fn answers_to_one_text_are_no_copies() {
             mail(&number.to_string(), &format!("a@b{number}.example"), "Re: roses", &lines)
         });
         assert!(heads(mails.collect()).values().all(Option::is_none), "{form}");
+    }
+}
+
+/// Who draws a line below the title of a mail, or says at its top how to leave a list, has written what follows.
+#[test]
+fn a_line_below_its_title_does_not_hide_a_campaign() {
+    let spam = sentences(7, 0..10);
+    for line in ["__________", "To unsubscribe reply with that word"] {
+        let mails = (0..10).map(|number| {
+            let words: Vec<String> = (0..8).map(|place| super::articles::word(1000 + 10 * number + place)).collect();
+            let lines = [&["The offer".to_owned(), line.to_owned()][..], &spam].concat();
+            mail(&number.to_string(), &format!("a@b{number}.example"), &words.join(" "), &lines)
+        });
+        let n_copies = heads(mails.collect()).values().filter(|of| of.as_deref() == Some("0")).count();
+        assert_eq!(n_copies, 9, "{line}");
     }
 }
 
@@ -400,7 +433,7 @@ fn few_words_above_one_footer_are_told_by_these_words() {
 fn a_disclaimer_makes_no_copies() {
     let disclaimers = include_str!("../../data/disclaimers.txt");
     let disclaimers: Vec<&str> = disclaimers.trim_end().split("\n\n").collect();
-    assert_eq!(disclaimers.len(), 4, "in English, German and French");
+    assert_eq!(disclaimers.len(), 8, "in English, German, French, Japanese, Russian, Chinese and Korean");
     for disclaimer in disclaimers {
         for wrapped in [true, false] {
             let notice = if wrapped { disclaimer.to_owned() } else { disclaimer.replace('\n', " ") };

@@ -6,6 +6,7 @@ use super::super::open::Show;
 use super::super::tag::{self, Tag, key};
 use super::super::tokens::TagToken;
 use super::Page;
+use crate::document::Quote;
 
 /// The attributes of a start tag that mean something here, each where it was first met: places among the attributes.
 #[derive(Clone, Copy)]
@@ -27,6 +28,9 @@ const CHARSET: u64 = key(b"charset");
 const NAME: u64 = key(b"name");
 const PROPERTY: u64 = key(b"property");
 const HTTP_EQUIV: u64 = key(b"http-equiv");
+
+/// What Gmail, Yahoo and Proton call the element that holds what was answered or forwarded.
+const QUOTE_CLASSES: [&str; 4] = ["gmail_quote", "gmail_quote_container", "yahoo_quoted", "protonmail_quote"];
 
 impl Known {
     const NONE: Self =
@@ -90,6 +94,29 @@ impl<'s> Page<'s, '_> {
     #[inline]
     pub(super) fn value(&self, place: u32) -> Option<&'s str> {
         self.tokens.attributes().get(place as usize).map(|attribute| self.tokens.value(attribute))
+    }
+
+    /// What a mail program says that the newest element of a mail is.
+    pub(super) fn quote(&self, tag: Tag) -> Quote {
+        const CLASS: u64 = key(b"class");
+        const TYPE: u64 = key(b"type");
+        const ID: u64 = key(b"id");
+        if !matches!(tag, Tag::Div | Tag::Blockquote) {
+            return Quote::None;
+        }
+        for attribute in self.tokens.attributes() {
+            let value = || self.tokens.value(attribute);
+            match attribute.key {
+                CLASS if value().split_ascii_whitespace().any(|class| QUOTE_CLASSES.contains(&class)) => {
+                    return Quote::Inside;
+                }
+                TYPE if tag == Tag::Blockquote && value().eq_ignore_ascii_case("cite") => return Quote::Inside,
+                // Outlook's words for it, as they come back through other programs too.
+                ID if value().ends_with("divRplyFwdMsg") => return Quote::Below,
+                _ => {}
+            }
+        }
+        Quote::None
     }
 
     /// What becomes of the text in an element with these attributes.

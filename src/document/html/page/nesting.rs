@@ -5,7 +5,7 @@ use super::super::tag::{self, Tag};
 use super::super::tokens::TagToken;
 use super::super::write::written;
 use super::Page;
-use crate::document::{Element, Span, Truncation};
+use crate::document::{Element, Quote, Span, Truncation};
 
 impl Page<'_, '_> {
     /// Ends the elements that the start tag of `tag` ends.
@@ -87,7 +87,8 @@ impl Page<'_, '_> {
         if recorded {
             // The end is not known yet; an element that turns out to be empty is taken out again.
             let span = Span { start: text_start, end: text_start };
-            self.outline.push(Element { tag: tag.tag, depth: self.depth, span });
+            let quote = if self.is_mail { self.quote(tag.tag) } else { Quote::None };
+            self.outline.push(Element { tag: tag.tag, quote, depth: self.depth, span });
             self.depth += 1;
         }
         if show != self.show {
