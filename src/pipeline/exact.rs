@@ -160,9 +160,10 @@ mod tests {
             let word = |number: u64| number.to_string().bytes().map(|digit| char::from(digit + 49)).collect::<String>();
             let text = |number: u64| (0..60).map(|nth| word((number / 2 + 1) * 1000 + nth) + " ").collect::<String>();
             let carrier = |number: u64| Carrier { id: Some(format!("d{number}")), ..Carrier::default() };
-            (0..n)
-                .map(|number| Record { format: Format::Page, body: text(number).into(), carrier: carrier(number) })
-                .collect()
+            let page = |number| Record { format: Format::Page, body: text(number).into(), carrier: carrier(number) };
+            let broken =
+                |number| Record { format: Format::PageEnvelope, body: b"{".to_vec(), carrier: carrier(number) };
+            (0..n).map(|number| if number % 4 == 3 { broken(number) } else { page(number) }).collect()
         };
         let lexicons = lexicon::load(&settings).unwrap();
         let mut verdicts = Vec::new();
@@ -178,7 +179,9 @@ mod tests {
         };
         let all = listed(records(12));
         scan_exact(all, &settings, &lexicons, Labels::new(0), NonZeroUsize::MIN, tell, compared).unwrap();
-        assert_eq!(verdicts, judge_exact(records(5), &settings).unwrap());
+        // Five that can be compared, and one that is set aside. Those set aside later are not told of either.
+        assert_eq!(verdicts, judge_exact(records(6), &settings).unwrap());
         assert_eq!(verdicts.iter().filter(|verdict| verdict.mirror.is_some()).count(), 2);
+        assert_eq!(verdicts.iter().filter(|verdict| verdict.reason.is_some()).count(), 1);
     }
 }

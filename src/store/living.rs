@@ -83,8 +83,10 @@ impl FromIterator<Ref> for Living {
     }
 }
 
-/// Bytes of a slot, for the plan: of its bit a whole one.
-pub(super) const LIVING_BYTES: usize = size_of::<u16>() + 1;
+/// Bytes of a slot in which nobody is mourned, for the plan.
+pub(super) const GENERATION_BYTES: usize = size_of::<u16>();
+/// Bytes of any other: of its bit a whole one.
+pub(super) const LIVING_BYTES: usize = GENERATION_BYTES + 1;
 
 #[cfg(test)]
 mod tests {

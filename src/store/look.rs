@@ -177,7 +177,8 @@ pub(super) mod tests {
         }
     }
 
-    fn look(frame: Option<u8>, sheets: &[u32], bins: u8) -> Look {
+    /// A look with one value in all slots of its frame, and one in all bins of its noise; 0 bins are no noise.
+    pub(in crate::store) fn look(frame: Option<u8>, sheets: &[u32], bins: u8) -> Look {
         let mut stylesheets = [0; STYLESHEETS_MAX];
         stylesheets[..sheets.len()].copy_from_slice(sheets);
         let bytes = |value: u8| Bytes(vec![value; BINS].into());

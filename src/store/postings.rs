@@ -68,7 +68,7 @@ fn same(line: &Line, key: u64) -> u32 {
 /// beginning. It is another place each time, and asking which costs more than to look at all.
 const MADE_ROOM: [Line; POSTINGS] = [ones(3), ones(6), ones(9), ones(12), ones(15)];
 
-/// The line with all postings a place further, and `first` before them.
+/// The line with all postings a place further, and this one before them.
 #[inline]
 fn moved_up(line: &Line, Posting { tag, slot_count, generation_number }: Posting) -> Line {
     let [a, b, c, d, e, f, g, _] = *line;

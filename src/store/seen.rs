@@ -20,8 +20,44 @@ pub(super) struct Sighting {
     pub(super) content: u64,
     /// Its own record, if it is a prototype, else that of its group's head; `None` for what has no group.
     pub(super) of: Option<Ref>,
-    /// The group that it was counted in before that.
-    pub(super) left: Mark,
+    /// Another group that it was counted in, most often the one before that.
+    pub(super) left: Left,
+}
+
+/// A group that a document was counted in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Left {
+    #[default]
+    None,
+    /// By its head.
+    Group(Ref),
+    /// What a table keeps of that.
+    Marked(Mark),
+}
+
+impl Left {
+    /// Whether it is the group of `head`.
+    pub(super) fn is(self, head: Ref) -> bool {
+        match self {
+            Self::None => false,
+            Self::Group(of) => of == head,
+            Self::Marked(mark) => mark == Mark::of(head),
+        }
+    }
+
+    fn mark(self) -> Mark {
+        match self {
+            Self::None => Mark::default(),
+            Self::Group(of) => Mark::of(of),
+            Self::Marked(mark) => mark,
+        }
+    }
+}
+
+impl From<Mark> for Left {
+    fn from(mark: Mark) -> Self {
+        if mark == Mark::default() { Self::None } else { Self::Marked(mark) }
+    }
 }
 
 /// Twelve bits of a group's head: of 4,095 groups that a page comes to one is taken for the one that it has left.
@@ -59,7 +95,7 @@ impl Seen {
         let line = self.lines.line(self.lines.of_key(key));
         let place = place(line, key)?;
         let (high, low) = (line[2 * place], line[2 * place + 1]);
-        let left = Mark((low >> OF_BITS) as u16 & ((1 << MARK_BITS) - 1));
+        let left = Left::from(Mark((low >> OF_BITS) as u16 & ((1 << MARK_BITS) - 1)));
         Some(Sighting { content: high & CONTENT, of: (low & OF != 0).then(|| Ref::unpacked(low & OF)), left })
     }
 
@@ -72,7 +108,7 @@ impl Seen {
         // The tag's 36 bits: 24 beside the content, 12 beside mark and reference. The lowest is set, so that no entry is 0.
         line[0] = (tag(key) >> LOW_TAG_BITS) << CONTENT_BITS | sighting.content & CONTENT;
         line[1] = tag(key) << (64 - LOW_TAG_BITS)
-            | u64::from(sighting.left.0) << OF_BITS
+            | u64::from(sighting.left.mark().0) << OF_BITS
             | sighting.of.map_or(0, Ref::packed);
     }
 
@@ -120,12 +156,13 @@ mod tests {
     fn an_id_is_known_until_four_newer_ones_of_its_line() {
         let mut seen = Seen::new(64);
         let of = |content| Ref { slot: content as u32, generation: 3 };
-        let sighting = |content| Sighting { content, of: Some(of(content)), left: Mark::of(of(content + 1)) };
+        let left = |content| Left::Marked(Mark::of(of(content + 1)));
+        let sighting = |content| Sighting { content, of: Some(of(content)), left: left(content) };
         for key in 1..=4_u64 {
-            seen.put(10 * key, sighting(key));
+            seen.put(10 * key, Sighting { left: Left::Group(of(key + 1)), ..sighting(key) });
         }
         assert_eq!(seen.get(10), Some(sighting(1)));
-        let bare = Sighting { content: CONTENT, of: None, left: Mark::default() };
+        let bare = Sighting { content: CONTENT, of: None, left: Left::None };
         seen.put(10, bare);
         assert_eq!(seen.get(10), Some(bare));
         seen.put(50, sighting(5));

@@ -10,6 +10,7 @@
 //! - Only what was verified joins. (`candidates_are_verified`)
 //! - A document is never compared with its own earlier version, and fetching it again counts nothing.
 //!   (`a_recrawl_is_no_copy_of_itself`)
+//! - A document counts once in a group. (`a_document_counts_once_in_a_group`, `a_further_prototype_counts_once_in_another_group`)
 //! - Copies leave no keys behind. (`copies_hold_no_keys`)
 
 mod forget;
@@ -28,7 +29,7 @@ use super::papers::{Clerk, Identity, Papers};
 use super::plan::Plan;
 use super::prototypes::{Departures, Prototypes, Server};
 use super::reference::Ref;
-use super::seen::{self, Mark, Seen, Sighting};
+use super::seen::{self, Left, Seen, Sighting};
 use super::settled::{Known, Settled};
 use super::{Arrival, MirrorBytes, exhaustive};
 use crate::config::{MirrorSettings, Settings, StoreSettings};
@@ -203,7 +204,11 @@ impl Settler {
             settled.group = head.group();
         }
         let Counted { group, left } = recognised.counted;
-        let left = group.filter(|group| settled.head != Some(*group)).map_or(left, Mark::of);
+        let left = match settled.head {
+            // Its id is remembered by its own record, which stands for another group.
+            Some(head) if sighted.and_then(|of| self.prototypes.head_of(of)) != Some(head) => Left::Group(head),
+            _ => group.filter(|group| settled.head != Some(*group)).map_or(left, Left::Group),
+        };
         let sighting = Sighting { content, of: sighted, left };
         match &mut self.all {
             Some(all) => all.sight(keys.id, sighting),
@@ -338,13 +343,13 @@ struct Recognised {
 struct Counted {
     /// The head of its group.
     group: Option<Ref>,
-    /// The group before that.
-    left: Mark,
+    /// Another group.
+    left: Left,
 }
 
 impl Counted {
     fn is_in(self, head: Ref) -> bool {
-        self.group == Some(head) || self.left == Mark::of(head)
+        self.group == Some(head) || self.left.is(head)
     }
 }
 
@@ -398,8 +403,10 @@ fn hours_ms(hours: u64) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::seen::Mark;
     use super::super::tests::{arrival, settings};
     use super::super::{Arrival, Settled, Store};
+    use crate::config::Settings;
     use crate::document::Kind;
     use crate::signature::Outcome;
     use crate::verdict::event::{Recrawl, Signal};
@@ -408,6 +415,15 @@ mod tests {
         let settled = store.hits(arrivals, 1).0;
         store.end_batch();
         settled
+    }
+
+    /// The same by an exhaustive scan: groups as they are in the end.
+    fn ended(settings: &Settings, arrivals: &[Arrival]) -> Vec<Settled> {
+        Store::exhaustive(settings, arrivals).settle_all(arrivals, |_| std::ops::ControlFlow::Continue(()))
+    }
+
+    fn sizes(settled: &[Settled]) -> Vec<u32> {
+        settled.iter().map(|settled| settled.group.0).collect()
     }
 
     fn mail(id: &str, terms: std::ops::Range<u64>) -> Arrival {
@@ -452,9 +468,45 @@ mod tests {
             let batch = [vec![mail("a", 0..60)], again, vec![mail("z", 0..60)]].concat();
             let mut store = Store::new(&settings(4 << 20));
             assert_eq!(settled(&mut store, &batch).last().unwrap().group.0, 3);
-            let mut exact = Store::exhaustive(&settings(4 << 20), &batch);
-            assert_eq!(exact.settle_all(&batch, |_| std::ops::ControlFlow::Continue(())).last().unwrap().group.0, 3);
+            assert_eq!(sizes(&ended(&settings(4 << 20), &batch)).last(), Some(&3));
         }
+    }
+
+    /// A further prototype of one group may come to another that began after it. There it counts once, and its id still leads to its
+    /// own record.
+    #[test]
+    fn a_further_prototype_counts_once_in_another_group() {
+        let mut settings = settings(4 << 20);
+        settings.mirror.head_min = 0.79;
+        // The second is 0.85 from the first, and the third 0.86 from it and 0.71 from the first.
+        let began = [mail("a", 0..100), mail("b", 15..115), mail("c", 29..129)];
+        let again = vec![mail("b", 15..115); 10];
+        let batch = [began.to_vec(), again, vec![mail("d", 29..129)]].concat();
+        let mut store = Store::new(&settings);
+        let all = settled(&mut store, &batch);
+        assert!(all[1].head == all[0].head && all[2].learns && all[3].head == all[2].head);
+        assert_eq!(sizes(&all[3..]), [vec![2; 10], vec![3]].concat());
+        assert_eq!(sizes(&ended(&settings, &batch)).last(), Some(&3));
+    }
+
+    /// A page that comes from one group through another to a third, whose mark is that of the first.
+    #[test]
+    fn an_exhaustive_scan_takes_no_group_for_another() {
+        let text = |number: usize| 1000 * number as u64..1000 * number as u64 + 20;
+        let others: Vec<Arrival> = (0..2500).map(|number| mail(&format!("other {number}"), text(number))).collect();
+        let heads = ended(&settings(4 << 20), &others).into_iter().map(|settled| settled.head.unwrap());
+        let mut marks = Vec::new();
+        let (first, third) = heads
+            .enumerate()
+            .find_map(|(third, head)| {
+                let first = marks.iter().position(|mark| *mark == Mark::of(head));
+                marks.push(Mark::of(head));
+                Some((first?, third))
+            })
+            .expect("there are 4,095 marks, and not that many are passed before one comes again");
+        let second = (0..3).find(|second| ![first, third].contains(second)).unwrap();
+        let batch = [others, [first, second, third].map(|number| mail("page", text(number))).to_vec()].concat();
+        assert_eq!(sizes(&ended(&settings(4 << 20), &batch)[2500..]), [2, 2, 2]);
     }
 
     #[test]

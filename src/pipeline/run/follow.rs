@@ -5,6 +5,7 @@
 //!
 //! # Invariants
 //! - Whoever judges has followed all that was committed before it. (`tests/promises/run`)
+//! - A run that ends by itself does so as a follower too. (`an_idle_run_that_lost_its_seat_ends_when_all_is_judged`)
 //! - A verdict that comes out otherwise than it was published stops the instance. (`a_forged_journal_is_noticed`)
 
 use super::fold::{Fold, Folded};
@@ -89,6 +90,8 @@ impl Job for Step {
 pub enum Until {
     /// Until the seat is our own.
     Seated,
+    /// The same, or until the journal has said nothing for so long and all inputs are judged.
+    Judged(Duration),
     /// Until the end that the journal had at the start.
     End,
 }
@@ -298,8 +301,9 @@ struct Finder<'a> {
     under: Arc<Under>,
     replay: Replay,
     journal: i64,
-    /// The number of the last entry that was found.
+    /// The number of the last entry that was found, and up to where inputs are judged with it.
     number: u64,
+    positions: Positions,
     seat: Option<Box<dyn Seat>>,
     /// The offset of the record by which we took the seat.
     own: Option<i64>,
@@ -356,8 +360,9 @@ impl<'a> Finder<'a> {
         let replay = || Replay::new(instance.bus.clone(), &fold.positions);
         let (under, number) = (Arc::new(fold.under(Arc::default())), fold.number);
         let beside = beside.map(|wanted| Other::new(wanted, &under.scheme, replay()));
-        let replay = replay();
-        Self { instance, under, replay, journal, number, seat: None, own: None, lost: None, last: None, beside }
+        let (replay, positions) = (replay(), fold.positions.clone());
+        let (seat, own, lost, last) = (None, None, None, None);
+        Self { instance, under, replay, journal, number, positions, seat, own, lost, last, beside }
     }
 
     fn find(mut self, belt: &mut Belt<Step>, until: Until) -> anyhow::Result<Found> {
@@ -366,13 +371,17 @@ impl<'a> Finder<'a> {
         let end = bus.extent(&partition)?.end;
         let from = Positions([(partition.clone(), self.journal)].into());
         let mut reader = bus.reader(&from).context("the journal cannot be read from where the snapshot ends")?;
-        let mut silent = 0;
+        let (mut silent, mut heard) = (0, Instant::now());
         loop {
             if self.instance.is_stopping() {
                 return self.stopped();
             }
             let records = reader.poll(POLL_ENTRIES_MAX, POLL_BYTES_MAX, WAIT)?;
-            silent = if records.is_empty() { silent + 1 } else { 0 };
+            if records.is_empty() {
+                silent += 1;
+            } else {
+                (silent, heard) = (0, Instant::now());
+            }
             for record in records {
                 self.journal = record.offset + 1;
                 if self.entry(&record, belt)?.is_break() {
@@ -390,13 +399,27 @@ impl<'a> Finder<'a> {
                 }
             }
             let _taker_is_there = belt.flush();
+            // Behind the last record there may be marks that are no records.
+            let has_caught_up = self.journal >= end || silent > 0 && reader.is_at_end();
             match until {
-                // Behind the last record there may be marks that are no records.
-                Until::End if self.journal >= end || silent > 0 && reader.is_at_end() => return self.stopped(),
+                Until::End if has_caught_up => return self.stopped(),
                 Until::End => {}
-                Until::Seated => self.stand(self.journal >= end || silent > 0 && reader.is_at_end())?,
+                Until::Judged(idle) if self.own.is_none() && silent > 0 && heard.elapsed() >= idle => {
+                    if self.is_all_judged()? {
+                        return self.stopped();
+                    }
+                    heard = Instant::now();
+                }
+                Until::Seated | Until::Judged(_) => self.stand(has_caught_up)?,
             }
         }
+    }
+
+    /// Whether there is nothing in the inputs behind what was judged by the last entry.
+    fn is_all_judged(&self) -> anyhow::Result<bool> {
+        let from = self.instance.inputs_from(&self.positions)?;
+        let mut reader = self.instance.bus.reader(&from)?;
+        Ok(reader.poll(1, POLL_BYTES_MAX, WAIT)?.is_empty() && reader.is_at_end())
     }
 
     /// Stands for the seat, once there is nothing more to catch up with, and takes it when it is given.
@@ -444,6 +467,7 @@ impl<'a> Finder<'a> {
         if matches!(entry.what, What::Seat { .. }) {
             return Ok(ControlFlow::Continue(()));
         }
+        self.positions.clone_from(&entry.positions);
         if let Some((_, last)) = &mut self.lost {
             *last = entry;
             return Ok(ControlFlow::Continue(()));

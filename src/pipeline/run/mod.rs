@@ -93,6 +93,8 @@ pub struct Instance {
 enum Duty {
     Done,
     Again,
+    /// Another instance judges now.
+    Lost,
 }
 
 /// What has not worked of late.
@@ -186,12 +188,14 @@ impl Instance {
 
     fn serve(&self) -> anyhow::Result<()> {
         self.snapshots.sweep()?;
-        let mut trouble = Trouble::default();
+        let (mut trouble, mut until) = (Trouble::default(), Until::Seated);
         while !self.is_stopping() {
             let prepared = self.prepare().map_err(anyhow::Error::from);
-            match prepared.and_then(|()| self.turn_of_duty(&mut trouble)) {
+            match prepared.and_then(|()| self.turn_of_duty(until, &mut trouble)) {
                 Ok(Duty::Done) => break,
                 Ok(Duty::Again) => {}
+                // Whoever has the seat may keep it for ever. What we have read is judged there, and then there is nothing more to do.
+                Ok(Duty::Lost) => until = self.ends_when_idle.map_or(Until::Seated, Until::Judged),
                 // The bus has forgotten nothing, and what we knew is in doubt: back to the snapshot, after a while.
                 Err(error) if passes(&error) => {
                     let pause = trouble.pause();
@@ -221,11 +225,11 @@ impl Instance {
     }
 
     /// Restores, follows, and judges while the seat is ours.
-    fn turn_of_duty(&self, trouble: &mut Trouble) -> anyhow::Result<Duty> {
+    fn turn_of_duty(&self, until: Until, trouble: &mut Trouble) -> anyhow::Result<Duty> {
         self.enter(Phase::Restoring);
         let Restored { fold, journal, lost: lost_before } = self.restored()?;
         self.show(&fold);
-        match follow(self, fold, journal, Until::Seated)? {
+        match follow(self, fold, journal, until)? {
             Followed::Stopped(_) => Ok(Duty::Done),
             Followed::NeedsSnapshot { .. } if trouble.n_looks < SNAPSHOT_LOOKS => {
                 trouble.n_looks += 1;
@@ -251,7 +255,7 @@ impl Instance {
                     Ended::Stopped => Ok(Duty::Done),
                     Ended::Fenced => {
                         warn!("another instance has taken the seat, following it");
-                        Ok(Duty::Again)
+                        Ok(Duty::Lost)
                     }
                 }
             }

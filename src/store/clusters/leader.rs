@@ -1,6 +1,7 @@
 //! A page that others are compared with by their looks.
 
 use super::super::cluster::Cluster;
+use super::super::living::GENERATION_BYTES;
 use super::super::look::Look;
 use super::super::ties::{TIES_BYTES, Ties};
 use super::NONE;
@@ -15,7 +16,7 @@ pub(in crate::store) struct Leader {
     pub(super) touched: u64,
     pub(super) touched_ms: i64,
     pub(in crate::store) id_key: u64,
-    pub(super) id: Box<str>,
+    pub(in crate::store) id: Box<str>,
     pub(super) look: Option<Look>,
     pub(super) cluster: u32,
     /// Of which domain it is, and as long as it is alone what it links to: a cluster begins with both.
@@ -47,6 +48,7 @@ impl Leader {
     }
 }
 
-/// Bytes of a leader with its look, its id, its entries in the order, its part of a cluster and the ties of either, for the plan.
+/// Bytes of a leader with its look, its id, its entries in the order, whether it lives, its part of a cluster and the ties of either, for
+/// the plan.
 pub(in crate::store) const LEADER_BYTES: usize =
-    size_of::<Leader>() + Look::HEAP_BYTES + 64 + 4 * 16 + size_of::<Cluster>() / 2 + TIES_BYTES;
+    size_of::<Leader>() + Look::HEAP_BYTES + 64 + 4 * 16 + GENERATION_BYTES + size_of::<Cluster>() / 2 + TIES_BYTES;

@@ -1,4 +1,7 @@
 //! Whose style has it? The nearest leaders, of those that share keys with its look.
+//!
+//! # Invariants
+//! - Noise is asked where the frame leads to nobody near, and only there. (`noise_is_asked_where_no_frame_is_near`)
 
 use super::super::cluster::Member;
 use super::super::clusters::Styled;
@@ -96,5 +99,48 @@ pub(super) fn member<'a>(
         is_copy: settled.joined.is_some(),
         is_mirror: settled.joined.as_ref().is_some_and(|joined| joined.origin.is_similar()),
         is_known,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::Store;
+    use super::super::super::look::tests::look;
+    use super::super::super::settled::Settled;
+    use super::super::super::tests::{arrival, settings};
+    use super::*;
+    use crate::document::Kind;
+
+    /// One leader has a frame alone, the other a frame and noise.
+    #[test]
+    fn noise_is_asked_where_no_frame_is_near() {
+        let mut settler = Store::new(&settings(4 << 20)).settler;
+        let page = |id: &str, look: &Look| {
+            let arrival = arrival(id, Kind::Page, 0..60);
+            let mut keys = SettleKeys::of(&arrival, &settings(4 << 20).mirror, false);
+            look.frame_keys(0, |key| keys.frames.push(key));
+            look.style_keys(0, |key| keys.styles.push(key));
+            (arrival, keys)
+        };
+        let leaders = [look(Some(1), &[1], 0), look(Some(2), &[2], 7)];
+        for (position, (id, look)) in (1..).zip(["framed", "noisy"].iter().zip(&leaders)) {
+            let (arrival, keys) = page(id, look);
+            let settled = Settled::new(position, None, settler.server(&arrival));
+            let styled = settler.settle_look(look, &keys, member(&arrival, &keys, &settled, 0, false));
+            assert_eq!(styled.resemblance.score, 0.0, "{id} leads");
+        }
+        for (look, expected) in [
+            (look(Some(1), &[1], 0), "framed"),
+            // Noise alone would be enough to be like the other, too.
+            (look(Some(1), &[1], 7), "framed"),
+            (look(Some(2), &[2], 9), "noisy"),
+            (look(Some(3), &[3], 7), "noisy"),
+            (look(None, &[], 7), "noisy"),
+        ] {
+            let (_, keys) = page("asks", &look);
+            let compared = settler.compared(&look, &keys, &mut Vec::new(), |_| true);
+            let ids = compared.iter().map(|(of, _)| &*settler.clusters.get(*of).unwrap().id).collect::<Vec<&str>>();
+            assert_eq!(ids, [expected], "{look:?}");
+        }
     }
 }

@@ -240,7 +240,8 @@ fn bad_lines_are_named_by_number_and_the_rest_goes_on() {
     let limits = Limits { body_bytes_max: 20, ..limits() };
     let long = format!("{{\"html\":\"{}\"}}\n{{\"html\":\"x\"}}\n", "x".repeat(100_000));
     let found = Found::within("in.jsonl", long.as_bytes(), &limits);
-    assert_eq!((found.places(), found.troubles.len()), (vec!["in.jsonl#2"], 1));
+    assert_eq!(found.places(), ["in.jsonl#2"]);
+    assert_eq!(found.reports(), ["in.jsonl#1: body has 100012 bytes, limit is 20 (limits.body_bytes_max)"]);
     assert_eq!(found.troubles[0].cause.rejection().unwrap().reason(), "too_large");
 }
 

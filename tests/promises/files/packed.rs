@@ -8,10 +8,11 @@ fn a_bomb_is_rejected() {
     let zeros = || std::io::repeat(b' ').take(60_000_000);
     let bomb = gzip(zeros());
     assert!(bomb.len() < 100_000);
-    for name in ["a.html.gz", "a.mbox.gz", "a.jsonl.gz", "a.txt.gz", "a.eml.gz", "a.gz"] {
+    for name in ["a.html.gz", "a.mbox.gz", "a.jsonl.gz", "blank.jsonl.gz", "a.txt.gz", "a.eml.gz", "a.gz"] {
         let bytes = match name {
             "a.mbox.gz" => gzip(b"From a Sat Jan  3 01:05:34 1996\nSubject: x\n\n".chain(zeros())),
             "a.jsonl.gz" => gzip(b"{\"html\":\"x\"}\n{".chain(zeros())),
+            "blank.jsonl.gz" => gzip(std::io::repeat(b'\n').take(60_000_000)),
             _ => bomb.clone(),
         };
         let found = Found::within(name, &bytes, &limits);

@@ -59,6 +59,8 @@ struct Cluster {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Said {
     pub(super) mirror: Option<String>,
+    /// Of its group, where it joined one.
+    pub(super) size: Option<u32>,
     pub(super) sources: BTreeSet<String>,
     pub(super) is_template: bool,
     /// The arrival that its cluster began with.
@@ -69,6 +71,8 @@ pub(super) struct Naive<'a> {
     settings: &'a Settings,
     arrivals: &'a [Arrival],
     prototypes: BTreeMap<Of, Prototype>,
+    /// Who has ever joined the group of a head, each once.
+    members: HashMap<Of, BTreeSet<(u8, &'a str)>>,
     seen: HashMap<(u8, &'a str), (u128, Option<Of>)>,
     grams: HashMap<(u8, u64), Owners>,
     sentences: HashMap<(u8, u64), Owners>,
@@ -87,6 +91,7 @@ impl<'a> Naive<'a> {
             settings,
             arrivals,
             prototypes: BTreeMap::new(),
+            members: HashMap::new(),
             seen: HashMap::new(),
             grams: HashMap::new(),
             sentences: HashMap::new(),
@@ -159,6 +164,11 @@ impl<'a> Naive<'a> {
                 }
             }
         }
+        let n_members = head.map(|head| {
+            let members = self.members.entry(head).or_default();
+            members.insert((self.arrivals[this].signatures.kind as u8, &self.arrivals[this].id));
+            members.len() as u32
+        });
         let (cluster, size) = self.settle_look(this, sighting.is_some());
         self.seen.insert(self.key(this), (content, sighted));
         let (gram_hits, sentence_hits) = self.hits(this);
@@ -174,6 +184,7 @@ impl<'a> Naive<'a> {
         let contained = self.contained(this, head, &sentence_hits, &gram_hits);
         self.said.push(Said {
             mirror: joined.or(contained).map(|of| self.id(of).to_owned()),
+            size: joined.and(n_members),
             sources: sources.iter().map(|of| self.id(*of).to_owned()).collect(),
             is_template: cluster.is_some() && size >= self.settings.template.size_min,
             cluster,

@@ -61,6 +61,9 @@ impl Agreement {
                 let sources = verdict.quilt.iter().flat_map(|quilt| &quilt.sources).map(|source| source.of.clone());
                 let sources: BTreeSet<String> = sources.collect();
                 let mirror = verdict.mirror.as_ref().map(|mirror| mirror.of.clone());
+                // Whose group it is is another question.
+                let size = verdict.mirror.as_ref().map(|mirror| mirror.size);
+                let size = size.filter(|_| mirror == said.mirror && said.size.is_some());
                 let is_template = verdict.classes.contains(&Class::Template);
                 let is_same_cluster = match (&verdict.cluster, said.cluster) {
                     (Some(name), Some(founder)) => {
@@ -71,6 +74,7 @@ impl Agreement {
                 };
                 for (what, is_one, is_alike) in [
                     ("mirror", mirror.is_some(), mirror == said.mirror),
+                    ("size", size.is_some(), size.is_none() || size == said.size),
                     ("quilt", !sources.is_empty(), sources.is_empty() == said.sources.is_empty()),
                     ("sources", !sources.is_empty(), sources == said.sources),
                     ("cluster", verdict.cluster.is_some(), is_same_cluster),
@@ -79,7 +83,10 @@ impl Agreement {
                     *agreement.n.entry(what).or_default() += u32::from(is_one);
                     *agreement.n_differ.entry(what).or_default() += u32::from(!is_alike);
                     if !is_alike {
-                        println!("{what} of {}: {mirror:?} {sources:?} {is_template}, naively {said:?}", verdict.id);
+                        println!(
+                            "{what} of {}: {mirror:?} {size:?} {sources:?} {is_template}, naively {said:?}",
+                            verdict.id
+                        );
                     }
                 }
             }
@@ -113,12 +120,12 @@ fn merging() -> Settings {
 fn the_filter_is_the_obvious_fold() {
     for settings in [roomy(), merging()] {
         let agreement = Agreement::of(&settings, &settings);
-        for (what, n_min) in [("mirror", 300), ("quilt", 60), ("cluster", 200), ("template", 100)] {
+        for (what, n_min) in [("mirror", 300), ("size", 200), ("quilt", 60), ("cluster", 200), ("template", 100)] {
             assert!(agreement.n[what] >= n_min, "{} times {what}", agreement.n[what]);
         }
         // Which prototypes and leaders the keys suggest has a probability; the postings are exact.
         assert!(agreement.share("mirror") >= 0.99 && agreement.share("cluster") >= 0.99);
-        assert_eq!(agreement.n_differ["quilt"], 0);
+        assert_eq!((agreement.n_differ["quilt"], agreement.n_differ["size"]), (0, 0));
         // Of two sources with as many grams the filter looks first at that in the lower slot, which may be the younger.
         assert!(agreement.share("sources") >= 0.98);
     }

@@ -30,17 +30,41 @@ fn a_run_goes_on_after_a_publication_that_failed() {
     super::audited(&ground, 120);
 }
 
-/// There is nothing more to read, and what was read cannot be published at first: the run does not end before it is.
+/// There is nothing more to read, and what was read cannot be published at first: the run does not end before it is. There is less than
+/// fills a batch, so that the publication that fails is the one that the end makes.
 #[test]
 fn an_idle_run_ends_with_everything_committed() {
     let mut ground = ground();
     ground.settings.batch.wait_ms = 1000;
     let bus = ground.prepared();
-    bus.feeder().unwrap().append(super::inputs(&ground, 17, 60)).unwrap();
+    bus.feeder().unwrap().append(super::inputs(&ground, 17, 40)).unwrap();
     let mut process = Process::start(&ground, &["run", "--until-idle", "0.1"], Some("publish_fails:2"));
     assert!(process.ended().success(), "{}", process.log());
     assert!(process.log().contains("the bus fails, beginning again from the snapshot"), "{}", process.log());
-    super::audited(&ground, 60);
+    super::audited(&ground, 40);
+}
+
+/// A run that is to end by itself hangs before it has published what it read, and another has its seat from then on: it ends all the
+/// same, and not before that is judged.
+#[test]
+fn an_idle_run_that_lost_its_seat_ends_when_all_is_judged() {
+    let mut ground = ground();
+    ground.settings.batch.wait_ms = 3000;
+    let bus = ground.prepared();
+    let mut feeder = bus.feeder().unwrap();
+    let mut process = Process::start(&ground, &["run", "--until-idle", "2"], None);
+    process.says("seat taken");
+    feeder.append(super::inputs(&ground, 20, 40)).unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    super::seats::hang(&process, &mut *feeder, &ground);
+    let other = Process::start(&ground, &["run"], None);
+    other.says("seat taken");
+    process.signal("CONT");
+    process.says("another instance has taken the seat");
+    assert!(process.ended().success(), "{}", process.log());
+    assert_eq!(super::n_judged(&super::verdicts(&*bus, &ground)), 41, "{}", process.log());
+    drop(other);
+    super::audited(&ground, 41);
 }
 
 /// The folder is replaced under a run: it ends, rather than judge what nobody reads.

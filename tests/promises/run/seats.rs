@@ -34,7 +34,7 @@ pub(super) fn a_killed_holder_is_followed_by_a_standby(ground: &Ground) {
 
 /// Stops the process, and feeds one more document. A process that was stopped inside a commit to the embedded bus has the file
 /// locked, and nobody can do anything about that: then it is stopped a moment later.
-fn hang(holder: &Process, feeder: &mut dyn Feeder, ground: &Ground) {
+pub(super) fn hang(holder: &Process, feeder: &mut dyn Feeder, ground: &Ground) {
     loop {
         holder.signal("STOP");
         match feeder.append(inputs(ground, 99, 1)) {
