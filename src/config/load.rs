@@ -131,6 +131,8 @@ pub(super) fn changes(
 /// a whole one of 7.9.
 fn mistyped(value: &Value, default: &Value) -> Option<&'static str> {
     let (is_one, wanted) = match (default, value) {
+        // What TOML has no number for comes from the environment as text.
+        (Value::Integer(_), Value::String(text)) if is_too_large(text) => (false, "it is at most 9223372036854775807"),
         (Value::Integer(_), value) => (matches!(value, Value::Integer(0..)), "it is a whole number, 0 and more"),
         (Value::Float(_), Value::Float(value)) => (value.is_finite(), "it is a number"),
         (Value::Float(_), value) => (value.is_integer(), "it is a number"),
@@ -144,6 +146,12 @@ fn mistyped(value: &Value, default: &Value) -> Option<&'static str> {
         _ => return None,
     };
     (!is_one).then_some(wanted)
+}
+
+/// Whether a text is a whole number that is too large for any setting.
+fn is_too_large(text: &str) -> bool {
+    let number = text.replace('_', "").parse::<i64>();
+    number.is_err_and(|error| *error.kind() == std::num::IntErrorKind::PosOverflow)
 }
 
 /// A file's text. Whoever names a device or a large file meant another one.
@@ -347,6 +355,14 @@ mod tests {
         for value in ["x", "", "7.9", "\"7\"", "true"] {
             let problems = loaded("", &[("SEAMRIPPER_GRAMS__WINDOW", value)]).unwrap_err().0;
             assert!(problems.len() == 1 && problems[0].starts_with("grams.window = "), "{problems:?}");
+        }
+        for (value, wanted) in [
+            ("99999999999999999999999", "it is at most 9223372036854775807"),
+            ("9_223_372_036_854_775_808", "it is at most 9223372036854775807"),
+            ("-99999999999999999999999", "it is a whole number, 0 and more"),
+        ] {
+            let problems = loaded("", &[("SEAMRIPPER_STORE__MEMORY", value)]).unwrap_err().0;
+            assert!(problems.len() == 1 && problems[0].ends_with(wanted), "{problems:?}");
         }
         let settings = loaded("[grams]\n[milter.actions]\n[mirror]\ncosine_min = 1\n", &[]).unwrap();
         assert_eq!(settings.mirror.cosine_min, 1.0, "a whole number is a number");

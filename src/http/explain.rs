@@ -12,7 +12,7 @@ use super::document::{self, looked_up};
 use super::id::Id;
 use super::problem::Problem;
 use super::query::Query;
-use crate::pipeline::Steps;
+use crate::pipeline::explanation::near::NoMirror;
 use crate::pipeline::explanation::records::{Found, Records};
 use crate::pipeline::explanation::scores::Measure;
 use crate::pipeline::explanation::shared::{self, Archive, Bounds, Named, Reading};
@@ -20,6 +20,7 @@ use crate::pipeline::explanation::{Explanation, Record, SCHEMA, scores};
 use crate::pipeline::lexicon;
 use crate::pipeline::run::inlet::Ways;
 use crate::pipeline::run::question::{Answer, Known, Question};
+use crate::pipeline::{Made, Steps};
 use crate::verdict::event::{ClusterEvent, Source, Verdict};
 use axum::Json;
 use axum::extract::{RawQuery, State};
@@ -27,6 +28,7 @@ use axum::response::{IntoResponse, Response};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::runtime::Handle;
 
 /// Explanations at once: each signs documents, which is what the run needs its processors for.
 pub(super) const AT_ONCE_MAX: usize = 2;
@@ -145,6 +147,8 @@ impl Asked {
             Some(source) => shared::of((&id, source), named, &mut archive, bounds, settings),
             None => (Vec::new(), None),
         };
+        let near = verdict.as_deref().zip(own.as_deref());
+        let near = near.and_then(|(verdict, own)| near_one(app, verdict, own, &mut archive));
         let measure = own.map(|own| Measure::of(&own.text, &own.signatures));
         let verdict = verdict.map(Arc::unwrap_or_clone);
         Ok(Explanation {
@@ -156,12 +160,20 @@ impl Asked {
             scores: verdict.as_ref().map(|verdict| scores::of(verdict, measure, settings)).unwrap_or_default(),
             cluster,
             shared,
-            // Only the thread that owns the store could tell.
-            near: None,
+            near,
             text_is_gone: measure.is_none(),
             verdict,
         })
     }
+}
+
+/// Whom the document of a `verdict` is near to, as the store says that is asked from a thread that may wait. Without an answer the
+/// explanation goes without it.
+fn near_one(app: &App, verdict: &Verdict, own: &Made, archive: &mut OnBus) -> Option<NoMirror> {
+    let question = Question::Near(Box::new(NoMirror::asked(verdict, own)?));
+    let Ok(Answer::Near(Some((near, source)))) = Handle::current().block_on(app.ask(question)) else { return None };
+    archive.sources.extend(source.map(|source| (near.of.clone(), source)));
+    Some(NoMirror::told(near, own, archive, &app.settings.mirror))
 }
 
 /// Records of the bus, and which document is in which.

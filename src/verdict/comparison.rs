@@ -13,7 +13,7 @@ use super::relation::{Class, Relation, SentenceScores};
 use super::url_similarity::{Denominator, Origin, UrlSimilarity};
 use crate::config::Settings;
 use crate::document::identity::registered_domain;
-use crate::document::links::Location;
+use crate::document::links::{self, Location};
 use crate::document::{Document, Kind};
 use crate::signature::keyed::Keys;
 use crate::signature::lexicon::LexiconId;
@@ -362,17 +362,10 @@ fn linked(from: &Document, to: &Document) -> Linked {
     if !from.links.anchors.is_empty() {
         from.links.resolve(from.identity.url.as_deref(), |_, link| {
             to_url |= [url, canonical].into_iter().flatten().any(|page| page == Location::of(link));
-            to_domain |= domain.is_some() && host(link).and_then(registered_domain) == domain;
+            to_domain |= domain.is_some() && links::host(link).and_then(registered_domain) == domain;
         });
     }
     Linked { url: url.or(canonical).map(|_| to_url), domain: domain.map(|_| to_domain) }
-}
-
-fn host(url: &str) -> Option<&str> {
-    let (_, rest) = url.split_once("://")?;
-    let authority = rest.split(['/', '?', '#']).next()?;
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    host.split(':').next()
 }
 
 #[cfg(test)]
@@ -452,12 +445,6 @@ mod tests {
         let part = compared(&document(MILL), &short);
         assert_eq!((part.that_in_this, part.class), (1.0, Some(Class::Contained)));
         assert_eq!(part.sentences.direction, crate::verdict::relation::Direction::ThatInThis);
-    }
-
-    #[test]
-    fn a_link_leads_to_a_host() {
-        assert_eq!(host("https://user@a.example:8080/x"), Some("a.example"));
-        assert_eq!(host("mailto:someone"), None);
     }
 
     proptest! {

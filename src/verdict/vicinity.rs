@@ -89,11 +89,12 @@ impl<'a> Address<'a> {
             return false;
         }
         let mut differing = this.path.iter().zip(&that.path).filter(|(this, that)| this != that);
-        let is_one_host = self.location.host() == other.location.host();
+        // Two ports are as two hosts.
+        let is_one_server = self.location.is_on_server_of(&other.location);
         match (differing.next(), differing.next()) {
             // The homes of two hosts are two pages.
-            (None, _) => is_one_host || !this.path.is_empty(),
-            (Some((this, that)), None) => !is_one_host || are_versions(this, that),
+            (None, _) => is_one_server || !this.path.is_empty(),
+            (Some((this, that)), None) => !is_one_server || are_versions(this, that),
             _ => false,
         }
     }
@@ -170,8 +171,9 @@ mod tests {
             ("http://a.example/x/", "http://a.example/x/index.php"),
             ("http://a.example/articles/318674", "http://a.example/articles/318674.php"),
             ("http://a.example/x?b=2&a=1", "http://a.example/x?a=1&b=2&utm_source=mail"),
-            ("http://a.example/x;jsessionid=9?a=1", "http://a.example/x?a=1&PHPSESSID=7&sid=8"),
+            ("http://a.example/x;jsessionid=9?a=1", "http://a.example/x?a=1&PHPSESSID=7&sid=0123456789abcdef"),
             ("http://m.a.example/x/y", "http://a.example/x/y"),
+            ("http://a.example:8001/x/y", "http://a.example/x/y"),
             ("http://clang-13.a.example/clang-13/html/x.html", "http://clang-14.a.example/clang-14/html/x.html"),
             ("http://amd64.a.example/amd64/x.html", "http://arm64.a.example/arm64/x.html"),
             ("http://docs.a.example/3.11/os.html", "http://docs.a.example/3.12/os.html"),
@@ -192,6 +194,9 @@ mod tests {
             ("http://a.example/joe/about", "http://a.example/ann/about"),
             ("http://a.example/2014/11/page/2/", "http://a.example/2015/05/page/2/"),
             ("http://north.a.example/", "http://south.a.example/"),
+            ("http://a.example:8001/", "http://a.example:8080/"),
+            ("http://a.example/?name=News&sid=17", "http://a.example/?name=News&sid=18"),
+            ("http://a.example/info/google.com", "http://a.example/info/google.de"),
             ("http://192.0.2.1/x", "http://192.0.2.1/y"),
         ] {
             assert_eq!(Vicinity::of(this, that), Vicinity::SameSite, "{this} and {that}");

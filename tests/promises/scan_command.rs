@@ -209,7 +209,7 @@ fn a_second_run_knows_the_first() {
     assert_eq!((&tuesday[0]["mirror"]["of"], &tuesday[0]["mirror"]["size"]), (&"head".into(), &2.into()));
     assert_eq!((&tuesday[1]["recrawl"], &tuesday[2]["recrawl"]), (&"unchanged".into(), &Value::Null));
     assert_eq!(lines(&mut seamripper(folder.path(), &["scan", "tuesday.jsonl", "-q"]), 0)[0]["classes"], json!([]));
-    assert!(!folder.path().join("seen.store.new").exists());
+    assert!(!folder.path().join(".seen.store.new").exists());
 }
 
 /// In two runs or in one: the same verdicts.
@@ -490,8 +490,8 @@ fn nothing_that_is_read_is_written_over() {
         &["scan", "pages.jsonl", "--store", "x", "-o", "x"],
         &["scan", "pages.jsonl", "-o", "linked.jsonl"],
         &["scan", "pages.jsonl", "-c", "my.toml", "-o", "my.toml"],
-        &["scan", "pages.jsonl", "--store", "x", "-o", "x.lock"],
-        &["scan", "pages.jsonl", "--store", "x", "--report", "x.new"],
+        &["scan", "pages.jsonl", "--store", "x", "-o", ".x.lock"],
+        &["scan", "pages.jsonl", "--store", "x", "--report", ".x.new"],
     ] {
         std::fs::write(folder.path().join("my.toml"), "").unwrap();
         let linked = folder.path().join("linked.jsonl");
@@ -501,7 +501,37 @@ fn nothing_that_is_read_is_written_over() {
         let said = refusal(folder.path(), arguments, 2);
         assert!(said.contains("are one file"), "{said}");
     }
+    let open = || std::fs::OpenOptions::new().read(true).append(true).open(folder.path().join("pages.jsonl")).unwrap();
+    for arguments in [&["scan", "-"][..], &["scan", "-", "-o", "pages.jsonl"]] {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_seamripper"));
+        let output = command.args(arguments).current_dir(folder.path()).stdin(open()).stdout(open()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains("are one file"), "{said}");
+    }
     assert_eq!(std::fs::read(folder.path().join("pages.jsonl")).unwrap(), before);
+}
+
+/// As `inetd` and `socat` start a command.
+#[cfg(unix)]
+#[test]
+fn one_socket_can_be_read_and_written() {
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+    let folder = tempfile::tempdir().unwrap();
+    three_pages(folder.path());
+    let (mut ours, theirs) = UnixStream::pair().unwrap();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_seamripper"));
+    command.args(["scan", "-"]).env(MEMORY.0, MEMORY.1).stdin(OwnedFd::from(theirs.try_clone().unwrap()));
+    let child = command.stdout(OwnedFd::from(theirs)).stderr(Stdio::piped()).spawn().unwrap();
+    // It holds the other end.
+    drop(command);
+    ours.write_all(&std::fs::read(folder.path().join("pages.jsonl")).unwrap()).unwrap();
+    ours.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut verdicts = String::new();
+    ours.read_to_string(&mut verdicts).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(parsed(&verdicts).len(), 3);
 }
 
 /// It would judge its own verdicts, and these again, until the disk is full.
@@ -524,6 +554,22 @@ fn what_is_written_is_not_read() {
         .unwrap();
     assert_eq!(status.code(), Some(2));
     assert_eq!(std::fs::read_dir(&pages).unwrap().count(), 2, "nothing else was made");
+}
+
+/// Neither the store nor what lies beside it while a scan has it.
+#[test]
+fn a_store_among_the_pages_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let pages = folder.path().join("pages");
+    std::fs::create_dir(&pages).unwrap();
+    three_pages(&pages);
+    for _ in 0..2 {
+        let scan = ["scan", "pages", "--store", "pages/x.store"];
+        let verdicts = lines(&mut seamripper(folder.path(), &scan), 0);
+        assert!(verdicts.iter().all(|verdict| verdict["id"].as_str().unwrap().starts_with('p')), "{verdicts:?}");
+        assert_eq!(verdicts.len(), 3);
+    }
+    assert_eq!(std::fs::read_dir(&pages).unwrap().count(), 2, "the pages and the store");
 }
 
 /// The last source of a quilt comes in a run after that in which the quilt was counted.
@@ -559,13 +605,13 @@ fn a_revision_of_what_an_earlier_run_counted_is_no_document() {
 fn two_scans_do_not_share_a_store() {
     let folder = tempfile::tempdir().unwrap();
     three_pages(folder.path());
-    let lock = std::fs::File::create(folder.path().join("seen.store.lock")).unwrap();
+    let lock = std::fs::File::create(folder.path().join(".seen.store.lock")).unwrap();
     lock.lock().unwrap();
     let said = refusal(folder.path(), &["scan", "pages.jsonl", "--store", "seen.store"], 1);
     assert!(said.contains("in use by another scan"), "{said}");
     lock.unlock().unwrap();
     lines(&mut seamripper(folder.path(), &["scan", "pages.jsonl", "--store", "seen.store"]), 0);
-    assert!(folder.path().join("seen.store").exists() && !folder.path().join("seen.store.lock").exists());
+    assert!(folder.path().join("seen.store").exists() && !folder.path().join(".seen.store.lock").exists());
 }
 
 #[test]
@@ -578,6 +624,34 @@ fn a_store_that_is_none_is_refused() {
         assert!(said.contains(expected), "{said}");
     }
     assert_eq!(std::fs::read(folder.path().join("pages2")).unwrap(), b"some other file");
+}
+
+/// Nobody writes into it: who opened it would wait for ever.
+#[cfg(unix)]
+#[test]
+fn a_store_that_is_a_named_pipe_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    three_pages(folder.path());
+    let made = std::process::Command::new("mkfifo").arg(folder.path().join("pipe")).status().unwrap();
+    assert!(made.success());
+    let said = refusal(folder.path(), &["scan", "pages.jsonl", "--store", "pipe"], 1);
+    assert!(said.contains("no regular file"), "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_store_is_made_where_a_link_leads() {
+    let folder = tempfile::tempdir().unwrap();
+    three_pages(folder.path());
+    std::fs::create_dir(folder.path().join("kept")).unwrap();
+    std::os::unix::fs::symlink("kept/seen.store", folder.path().join("link")).unwrap();
+    for _ in 0..2 {
+        lines(&mut seamripper(folder.path(), &["scan", "pages.jsonl", "--store", "link"]), 0);
+        assert!(folder.path().join("link").is_symlink(), "a link stays a link");
+        let names: Vec<_> =
+            std::fs::read_dir(folder.path().join("kept")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["seen.store"]);
+    }
 }
 
 #[cfg(unix)]

@@ -1,7 +1,7 @@
 //! The store that a scan keeps between runs: one run at a time, the old one or the new one, never a mixture.
 //!
 //! # Invariants
-//! - Two runs never share a store. (`two_scans_do_not_share_a_store`)
+//! - Two runs never share a store. (`two_scans_do_not_share_a_store`, `whoever_opens_a_store_has_it_alone`)
 //! - A file that is no store is refused before it is read, and stays as it is. (`a_store_that_is_none_is_refused`)
 //! - A store that could not be written leaves nothing beside the old one. (`what_was_half_written_goes`)
 //! - Whoever could not read the store before cannot read it afterwards. (`a_store_keeps_its_permissions`)
@@ -108,5 +108,46 @@ fn is_at(file: &File, path: &Path) -> bool {
     {
         let _ = (file, path);
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Settings;
+    use crate::verdict::labels::Labels;
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Whoever ends takes the lock's file away, while others have opened it and wait to lock it.
+    #[test]
+    fn whoever_opens_a_store_has_it_alone() {
+        const ROUNDS: usize = 500;
+        let folder = tempfile::tempdir().unwrap();
+        let mut settings = Settings::default();
+        settings.store.memory = 16 << 20;
+        let (path, begin, n_holding, n_held) =
+            (folder.path().join("x.store"), Barrier::new(4), AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let mut filter = Filter::new(&settings, Labels::new(0), 7);
+                    begin.wait();
+                    for _ in 0..ROUNDS {
+                        match Kept::open(&path, &mut filter) {
+                            Ok(kept) => {
+                                assert_eq!(n_holding.fetch_add(1, Ordering::SeqCst), 0, "two have the store");
+                                n_held.fetch_add(1, Ordering::SeqCst);
+                                std::thread::yield_now();
+                                n_holding.fetch_sub(1, Ordering::SeqCst);
+                                drop(kept);
+                            }
+                            Err(error) => assert!(error.to_string().contains("in use"), "{error:#}"),
+                        }
+                    }
+                });
+            }
+        });
+        assert!(n_held.into_inner() >= ROUNDS / 4, "somebody has it");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::ScanArguments;
 use crate::config::Problems;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -26,8 +27,9 @@ pub(super) fn check(arguments: &ScanArguments, config: Option<&Path>) -> Result<
         None => ("standard output", Some(&stdout)),
     };
     let shown = [verdicts, ("--clusters", clusters.as_ref()), ("--report", report.as_ref())];
+    let shown = shown.into_iter().filter_map(|(name, path)| Some((name, path?)));
     let mut written: Vec<(String, PathBuf)> =
-        shown.into_iter().filter_map(|(name, path)| Some((name.to_owned(), real(path?)))).collect();
+        shown.filter(|(_, path)| !is_device(path)).map(|(name, path)| (name.to_owned(), real(path))).collect();
     let n_shown = written.len();
     if let Some(path) = store.as_deref().map(real) {
         written.extend([LOCK, NEW].map(|added| (format!("the {added} file of --store"), beside(&path, added))));
@@ -35,11 +37,10 @@ pub(super) fn check(arguments: &ScanArguments, config: Option<&Path>) -> Result<
     }
     let mut problems = Vec::new();
     for (number, (name, path)) in written.into_iter().enumerate() {
-        // Devices such as /dev/null take everything.
-        if path.exists() && !path.is_file() {
+        if is_device(&path) {
             continue;
         }
-        // A store is written at the end, and is no document.
+        // A store is no document, and what lies beside it is hidden: neither is read.
         let folder = folders.iter().find(|folder| number < n_shown && path.starts_with(folder));
         if let Some((other, _)) = seen.iter().find(|(_, seen)| is_same(seen, &path)) {
             problems.push(format!("{name} and {other} are one file: {}", path.display()));
@@ -57,9 +58,10 @@ pub(super) const LOCK: &str = ".lock";
 /// ... and while it is written.
 pub(super) const NEW: &str = ".new";
 
-/// The path with something added to its name.
+/// The path of a hidden file beside another: whoever reads their folder passes it over.
 pub(super) fn beside(path: &Path, added: &str) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
     name.push(added);
     path.with_file_name(name)
 }
@@ -78,6 +80,12 @@ pub(super) fn real(path: &Path) -> PathBuf {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let real = parent.canonicalize().ok().zip(path.file_name()).map(|(parent, name)| parent.join(name));
     real.unwrap_or(path)
+}
+
+/// Whether a path is something that takes everything, and keeps nothing to be read again: `/dev/null`, a pipe, a socket. It is asked
+/// for as it was named: where `/dev/stdout` is a socket, its path without links leads nowhere.
+fn is_device(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|data| !data.is_file())
 }
 
 /// Whether two paths are one file: by name, or as two names of it.

@@ -126,19 +126,19 @@ pub fn normalised(url: &str) -> Option<String> {
 /// The host in a normalised URL.
 pub fn host(url: &str) -> Option<&str> {
     let (_, rest) = url.split_once("://")?;
-    let host = host_of(&rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())]);
+    let (host, _) = host_and_port(&rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())]);
     (!host.is_empty()).then_some(host)
 }
 
-/// The host in what stands between `//` and the path.
-fn host_of(authority: &str) -> &str {
+/// The host in what stands between `//` and the path, and the port, if there is one.
+fn host_and_port(authority: &str) -> (&str, &str) {
     if memchr2(b'@', b':', authority.as_bytes()).is_none() {
-        return authority;
+        return (authority, "");
     }
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    let port = host.rfind(':').filter(|&colon| host[colon + 1..].bytes().all(|byte| byte.is_ascii_digit()));
+    let server = authority.rsplit_once('@').map_or(authority, |(_, server)| server);
     // The colons of an IPv6 address stand in brackets.
-    port.filter(|_| !host.ends_with(']')).map_or(host, |colon| &host[..colon])
+    let port = server.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
+    port.unwrap_or((server, ""))
 }
 
 fn parsed(url: &str) -> Option<Url> {

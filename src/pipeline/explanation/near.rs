@@ -33,11 +33,19 @@ impl NoMirror {
         archive: &mut dyn Archive,
         mirror: &MirrorSettings,
     ) -> Option<Self> {
-        if verdict.mirror.is_some() || verdict.outcome != Outcome::Judged {
-            return None;
-        }
-        let arrival = Arrival::new(Source::default(), &own.document, &own.text, own.signatures.clone());
-        let Near { of, likeness, objection } = store.near(&arrival)?;
+        let near = store.near(&Self::asked(verdict, own)?)?;
+        Some(Self::told(near, own, archive, mirror))
+    }
+
+    /// What a store is to be asked about; nothing, where the document is somebody's mirror.
+    pub fn asked(verdict: &Verdict, own: &Made) -> Option<Arrival> {
+        let may_be_near = verdict.mirror.is_none() && verdict.outcome == Outcome::Judged;
+        may_be_near.then(|| Arrival::new(Source::default(), &own.document, &own.text, own.signatures.clone()))
+    }
+
+    /// What a store has answered, with the scores that it is about.
+    pub fn told(near: Near, own: &Made, archive: &mut dyn Archive, mirror: &MirrorSettings) -> Self {
+        let Near { of, likeness, objection } = near;
         let measure = Measure::of(&own.text, &own.signatures);
         let mut scores = vec![measure.score(likeness, mirror)];
         scores.extend(match objection {
@@ -55,6 +63,6 @@ impl NoMirror {
             }
         });
         let place = archive.source(&of).map(|source| archive.place(&source));
-        Some(Self { of, place, why: objection, scores })
+        Self { of, place, why: objection, scores }
     }
 }

@@ -1,7 +1,8 @@
 //! Questions to the state, and their answers: what only the store knows of a document.
 //!
 //! The thread that owns the fold answers them between two batches, since nobody else may look at it: where it judges, and where it
-//! stands by. So they are few and small: a handful of look-ups each. What they see may be a batch ahead of what is committed.
+//! stands by. So they are few and small: a handful of look-ups each, and of those that cost as much as a probe
+//! ([`Question::Near`]) no more at once than explanations. What they see may be a batch ahead of what is committed.
 //!
 //! # Invariants
 //! - Only so many wait, and only so many are answered between two batches. (`questions_are_bounded`)
@@ -9,7 +10,7 @@
 use super::fold::Fold;
 use crate::document::Kind;
 use crate::metrics as names;
-use crate::store::{Card, Excerpt, Kept, Ref};
+use crate::store::{Arrival, Card, Excerpt, Kept, Near, Ref};
 use crate::verdict::event::{ClusterEvent, Source, Verdict};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use metrics::gauge;
@@ -59,7 +60,7 @@ impl Questions {
 }
 
 /// What can be asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Question {
     /// What is known of the document of this id?
     Document(String),
@@ -67,6 +68,8 @@ pub enum Question {
     Sources(Vec<String>),
     /// How is the cluster of this id?
     Cluster(String),
+    /// Whom is this document nearest to without being a copy?
+    Near(Box<Arrival>),
 }
 
 /// What is answered.
@@ -78,6 +81,8 @@ pub enum Answer {
     Sources(Vec<Option<Source>>),
     /// To [`Question::Cluster`].
     Cluster(Option<Box<ClusterEvent>>),
+    /// To [`Question::Near`], with the place of its record.
+    Near(Option<(Near, Option<Source>)>),
 }
 
 /// What the store knows of a document.
@@ -138,13 +143,20 @@ impl Question {
     /// The answer, as of now.
     pub fn answer(&self, fold: &Fold) -> Answer {
         let store = fold.filter.store();
+        let source = |id: &String| Some(store.card(store.known(id)?.own?)?.source());
         match self {
             Self::Document(id) => Answer::Document(known(fold, id).map(Box::new)),
-            Self::Sources(ids) => {
-                let source = |id: &String| Some(store.card(store.known(id)?.own?)?.source());
-                Answer::Sources(ids.iter().map(source).collect())
-            }
+            Self::Sources(ids) => Answer::Sources(ids.iter().map(source).collect()),
             Self::Cluster(id) => Answer::Cluster(store.cluster(id).map(Box::new)),
+            Self::Near(arrival) => {
+                // The stream may still be signed under other settings: then nothing can be compared.
+                let is_comparable = arrival.signatures.key_id == fold.scheme.key_id;
+                let near = if is_comparable { store.near(arrival) } else { None };
+                Answer::Near(near.map(|near| {
+                    let source = source(&near.of);
+                    (near, source)
+                }))
+            }
         }
     }
 }

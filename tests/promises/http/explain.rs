@@ -7,6 +7,12 @@ use seamripper::bus::Partition;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
+/// Two that have keys in common, and are not alike enough.
+const NEAR: [&str; 2] = [
+    "https://hobby-portal.example/topic/spun-1",
+    "https://nightskyalmanac.example/almanac/more-than-thirty-echo-chambers-in-a-drought.html",
+];
+
 fn why_is_told_from_the_records(ground: Ground) {
     let served = Served::start(ground);
     served.process.says("seat taken");
@@ -26,7 +32,12 @@ fn why_is_told_from_the_records(ground: Ground) {
         }
         assert!(explained["scores"].as_array().unwrap().iter().any(|score| score["crossed"] == true));
     }
+    // Whichever of the two came last is near to the other.
+    let near = NEAR.map(|id| served.good(&format!("/v1/explain/{id}"), "explanation")["near"].clone());
+    let is_told = |near: &Value, of: &str| near["of"] == of && near["place"].is_string() && near["why"] == "likeness";
+    assert!(is_told(&near[0], NEAR[1]) || is_told(&near[1], NEAR[0]), "{near:?}");
     let copy = served.get(&format!("/v1/explain/{COPY}?passages=1")).json();
+    assert!(copy.get("near").is_none(), "it is a mirror");
     let texts = &copy["shared"][0]["texts"];
     assert_eq!((&copy["record"]["copy_of"], texts["passages"].as_array().unwrap().len()), (&HEAD.into(), 1));
     assert!(texts["n_passages"].as_u64().unwrap() >= 1 && texts["this_in_that"].as_f64().unwrap() > 0.5, "{texts}");
