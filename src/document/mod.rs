@@ -195,8 +195,12 @@ pub enum Quote {
     /// Nothing, as of every element of a page.
     #[default]
     None,
-    /// All that is inside is quoted, or introduces it.
-    Inside,
+    /// All that is inside is quoted, or introduces it, and looks so: it is indented, or has a bar at its left.
+    Shown,
+    /// The same, but by its name alone: nothing makes it look so.
+    Named,
+    /// The same, of one that may hold no more than an introduction and the quotation.
+    Around,
     /// The headers of the mail that follows.
     Below,
 }

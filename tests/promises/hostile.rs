@@ -257,6 +257,13 @@ fn hostile_mails_take_linear_time() {
         ("rule lines", flood(&format!("{head}\r\n"), "----\r\n")),
         ("wrote lines", flood(&format!("{head}\r\n"), "On a wrote:\r\n")),
         ("html", flood(&format!("{head}Content-Type: text/html\r\n\r\n"), "<div>")),
+        (
+            "nested quotations",
+            flood(
+                &format!("{head}Content-Type: text/html\r\n\r\n"),
+                "<div class=gmail_quote>a@b:<blockquote type=cite>x<br>",
+            ),
+        ),
         ("no line end", flood("", "x")),
         ("line ends", flood("", "\r\n")),
     ];

@@ -1,7 +1,9 @@
 //! The notice of confidentiality that a company's server puts below every mail, without a dash or a rule before it.
 //!
 //! It is longer than many a mail above it, and would make copies of all mails of the company. It is told by how it begins and by at
-//! least three of the things that such notices say: whoever writes about secrets says one of them, or two.
+//! least three of the things that such notices say: that something is confidential, or for its recipient only, one of them; and
+//! whom it was meant for, or that it may have gone astray, another. Whoever writes about secrets says one of them, or two, and
+//! programs that send codes and orders ask to delete, to report and to pass nothing on.
 //!
 //! # Invariants
 //! - Notices in eleven languages are told, and letters that speak of secrets are not. (`notices_are_told_and_letters_are_not`)
@@ -32,11 +34,39 @@ pub(super) fn is_one(text: &str) -> bool {
     if !BEGINNINGS.iter().any(|begin| super::begins_with(text, begin)) {
         return false;
     }
-    let text = text.to_ascii_lowercase();
-    let said = SAID.iter().filter_map(|forms| forms.iter().filter_map(|form| text.rfind(form)).max());
-    let (n_said, last) = said.fold((0, 0), |(n, last), at| (n + 1, last.max(at)));
-    n_said >= SAID_MIN && text.len() - last <= BELOW_BYTES_MAX
+    let text = text.to_lowercase();
+    let said = SAID.map(|(thing, forms)| (thing, forms.iter().filter_map(|form| last_of(&text, form)).max()));
+    let says = |wanted: Thing| said.iter().any(|&(thing, at)| thing == wanted && at.is_some());
+    let is_addressed = says(Thing::Recipient) || says(Thing::Astray);
+    let n_said = said.iter().filter(|(_, at)| at.is_some()).count();
+    let last = said.iter().filter_map(|&(_, at)| at).max().unwrap_or(0);
+    (says(Thing::Secret) || text.contains("intended recipient"))
+        && is_addressed
+        && n_said >= SAID_MIN
+        && text.len() - last <= BELOW_BYTES_MAX
 }
+
+/// Where `form` stands last in `text`, and is not the name of what a shop says below its mails.
+fn last_of(text: &str, form: &str) -> Option<usize> {
+    let is_policy = |at: usize| POLICIES.iter().any(|policy| text[..at].ends_with(policy));
+    text.rmatch_indices(form).map(|(at, _)| at).find(|&at| !is_policy(at))
+}
+
+/// What a notice says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Thing {
+    /// That something is confidential.
+    Secret,
+    /// Whom it is for.
+    Recipient,
+    /// That somebody else may have got it.
+    Astray,
+    /// What is forbidden, and what is to be done.
+    Rest,
+}
+
+/// "Politique de confidentialité" and its like; the Russian words for it are none of the forms.
+const POLICIES: [&str; 4] = ["politique de ", "política de ", "politica di ", "politica de "];
 
 /// To prepare a search costs as much as to search a tail.
 static WORDS: LazyLock<[Finder<'static>; 13]> = LazyLock::new(|| {
@@ -147,141 +177,204 @@ const BEGINNINGS: [&str; 85] = [
     "이 이메일",
 ];
 
-/// What notices say, each in its forms: lower case, ASCII letters at least.
-const SAID: [&[&str]; 9] = [
-    &[
-        "confidential",
-        "vertraulich",
-        "confidentiel",
-        "confidencial",
-        "confidenzial",
-        "riservat",
-        "vertrouwelijk",
-        "онфиденциальн",
-        "機密",
-        "秘密",
-        "保密",
-        "机密",
-        "기밀",
-        "비밀",
-    ],
-    &["privileged", "rechtlich geschützt", "secret professionnel", "privilegiad", "segreto"],
-    &["intended recipient", "intended only", "intended solely", "solely for", "addressee", "to whom it is addressed"],
-    &[
-        "adressat",
-        "empfänger",
-        "destinataire",
-        "destinatari",
-        "destinatário",
-        "geadresseerde",
-        "ontvanger",
-        "адресат",
-        "получател",
-        "受信者",
-        "宛先",
-        "受取人",
-        "收件人",
-        "收件者",
-        "接收者",
-        "수신인",
-        "수신자",
-    ],
-    &[
-        "in error",
-        "irrtümlich",
-        "par erreur",
-        "por error",
-        "por erro",
-        "per errore",
-        "vergissing",
-        "abusievelijk",
-        "ошибк",
-        "ошибочн",
-        "誤って",
-        "误收",
-        "误发",
-        "錯誤",
-        "错误",
-        "誤收",
-        "잘못",
-    ],
-    &[
-        "disclos",
-        "disseminat",
-        "distribution",
-        "weitergabe",
-        "diffusion",
-        "divulga",
-        "diffusione",
-        "verspreid",
-        "распростран",
-        "разглаш",
-        "開示",
-        "転載",
-        "披露",
-        "泄露",
-        "洩露",
-        "传播",
-        "傳播",
-        "공개",
-        "배포",
-    ],
-    &[
-        "prohibited",
-        "unauthori",
-        "gestattet",
-        "unbefugt",
-        "interdit",
-        "prohibid",
-        "proibi",
-        "vietat",
-        "niet toegestaan",
-        "запрещ",
-        "禁",
-        "お断り",
-        "不得",
-        "금지",
-        "금합니다",
-    ],
-    &[
-        "notify",
-        "notified",
-        "informieren",
-        "avertir",
-        "prévenir",
-        "notifi",
-        "avvis",
-        "informar",
-        "verzocht",
-        "уведом",
-        "сообщите",
-        "連絡",
-        "通知",
-        "告知",
-        "알려",
-        "통보",
-    ],
-    &[
-        "delete",
-        "destroy",
-        "vernichten",
-        "löschen",
-        "détrui",
-        "supprimer",
-        "elimin",
-        "destru",
-        "cancellar",
-        "vernietig",
-        "удал",
-        "уничтож",
-        "削除",
-        "破棄",
-        "删除",
-        "刪除",
-        "销毁",
-        "銷毀",
-        "삭제",
-    ],
+/// What notices say, each in its forms, in lower case. Words that any program writes (password, privacy policy, error, notice) are
+/// none of them.
+const SAID: [(Thing, &[&str]); 9] = [
+    (
+        Thing::Secret,
+        &[
+            "confidential",
+            "vertraulich",
+            "confidentiel",
+            "confidencial",
+            "confidenzial",
+            "riservat",
+            "vertrouwelijk",
+            "конфиденциальну",
+            "конфиденциальна",
+            "конфиденциальной",
+            "конфиденциальное",
+            "конфиденциальны",
+            "機密",
+            "秘密情報",
+            "秘密保持",
+            "秘密を含",
+            "営業秘密",
+            "商业秘密",
+            "商業秘密",
+            "保密信息",
+            "保密資訊",
+            "保密内容",
+            "保密內容",
+            "保密义务",
+            "机密",
+            "기밀",
+            "비밀 정보",
+            "비밀정보",
+            "비밀유지",
+            "비밀을 포함",
+            "영업비밀",
+            "영업 비밀",
+        ],
+    ),
+    (Thing::Rest, &["privileged", "rechtlich geschützt", "secret professionnel", "privilegiad", "segreto"]),
+    (
+        Thing::Recipient,
+        &[
+            "intended recipient",
+            "intended only",
+            "intended solely",
+            "solely for",
+            "addressee",
+            "to whom it is addressed",
+        ],
+    ),
+    (
+        Thing::Recipient,
+        &[
+            "adressat",
+            "empfänger",
+            "destinataire",
+            "destinatari",
+            "destinatário",
+            "geadresseerde",
+            "ontvanger",
+            "адресат",
+            "получател",
+            "受信者",
+            "宛先",
+            "受取人",
+            "收件人",
+            "收件者",
+            "接收者",
+            "수신인",
+            "수신자",
+        ],
+    ),
+    (
+        Thing::Astray,
+        &[
+            "in error",
+            "irrtümlich",
+            "par erreur",
+            "por error",
+            "por erro",
+            "per errore",
+            "vergissing",
+            "abusievelijk",
+            "ошибк",
+            "ошибочн",
+            "誤って",
+            "误收",
+            "误发",
+            "错收",
+            "错误收",
+            "错误地收",
+            "誤收",
+            "誤發",
+            "錯收",
+            "錯誤收",
+            "錯誤地收",
+            "잘못 수신",
+            "잘못 전송",
+            "잘못 전달",
+            "잘못 받",
+            "잘못 발송",
+        ],
+    ),
+    (
+        Thing::Rest,
+        &[
+            "disclos",
+            "disseminat",
+            "distribution",
+            "weitergabe",
+            "diffusion",
+            "divulga",
+            "diffusione",
+            "verspreid",
+            "распростран",
+            "разглаш",
+            "開示",
+            "転載",
+            "披露",
+            "泄露",
+            "洩露",
+            "传播",
+            "傳播",
+            "공개",
+            "배포",
+        ],
+    ),
+    (
+        Thing::Rest,
+        &[
+            "prohibited",
+            "unauthori",
+            "gestattet",
+            "unbefugt",
+            "interdit",
+            "prohibid",
+            "proibi",
+            "vietat",
+            "niet toegestaan",
+            "запрещ",
+            "禁止",
+            "禁じ",
+            "厳禁",
+            "严禁",
+            "嚴禁",
+            "お断り",
+            "不得",
+            "금지",
+            "금합니다",
+        ],
+    ),
+    (
+        Thing::Rest,
+        &[
+            "notify",
+            "notified",
+            "informieren",
+            "avertir",
+            "prévenir",
+            "notifi",
+            "avvis",
+            "informar",
+            "verzocht",
+            "уведом",
+            "сообщите",
+            "連絡",
+            "通知",
+            "告知",
+            "알려",
+            "통보",
+        ],
+    ),
+    (
+        Thing::Rest,
+        &[
+            "delete",
+            "destroy",
+            "vernichten",
+            "löschen",
+            "détrui",
+            "supprimer",
+            "elimin",
+            "destru",
+            "cancellar",
+            "vernietig",
+            "удал",
+            "уничтож",
+            "削除",
+            "破棄",
+            "删除",
+            "刪除",
+            "销毁",
+            "銷毀",
+            "삭제",
+        ],
+    ),
 ];
 
 #[cfg(test)]
@@ -327,6 +420,20 @@ mod tests {
             ("本邮件含有保密信息，仅限收件人使用。如果您误收了本邮件，请立即通知发件人并删除本邮件。", true),
             ("此電子郵件含有機密資訊，僅供收件者使用，未經許可不得披露。", true),
             (
+                "本邮件及其附件含有公司的保密信息，仅限于发送给上面地址中列出的个人。禁止任何其他人以任何形式使用。如果您错收了本邮件，\
+                 请您立即通知发件人并删除本邮件！",
+                true,
+            ),
+            (
+                "このメールには秘密情報が含まれている場合があります。誤って受信された方は、お手数ですが破棄してください。",
+                true,
+            ),
+            ("본 메일에는 영업비밀이 포함될 수 있으며, 지정된 수신인 외의 사용과 배포를 금합니다.", true),
+            (
+                "Данное сообщение и вложения конфиденциальны. Если Вы получили его по ошибке, просим уничтожить его и сообщите отправителю.",
+                true,
+            ),
+            (
                 "본 메일은 기밀 정보를 포함할 수 있습니다. 잘못 수신된 경우 발신인에게 알려 주시고 삭제하여 주십시오.",
                 true,
             ),
@@ -338,6 +445,37 @@ mod tests {
             ("このメールは秘密です。母には言わないでください。", false),
             ("本メールは削除しないでください。会議の後でもう一度ご連絡します。", false),
             ("Это письмо конфиденциальное: не говори маме про торт.", false),
+            // What programs write.
+            (
+                "본 메일은 비밀번호 재설정을 위해 발송되었습니다. 요청하지 않으셨다면 이 메일을 삭제하시고 고객센터로 알려 주십시오. \
+                 비밀번호를 다른 사람에게 공개하지 마십시오.",
+                false,
+            ),
+            ("본 메일은 잘못 수신된 경우 삭제하시고 알려 주십시오. 비밀번호는 금지된 문자를 쓸 수 없습니다.", false),
+            ("本邮件由系统自动发送。您的验证码是 482913，五分钟内有效。请注意保密，不得告知他人，请勿泄露。", false),
+            ("此郵件由系統發送。密碼錯誤三次，帳號已鎖定。請注意保密，不得告知他人，並刪除本郵件。", false),
+            (
+                "このメールはパスワードの再設定のために送信されています。秘密の質問に答えてください。\
+                 お心当たりのない場合は、このメールを削除し、ご連絡ください。",
+                false,
+            ),
+            (
+                "このメールは送信専用です。機密情報をお尋ねすることはありません。お心当たりのない場合は削除し、ご連絡ください。転載を禁じます。",
+                false,
+            ),
+            (
+                "Это письмо подтверждает Ваш заказ.\nПолучатель: Иван Петров\nЕсли вы получили это письмо по ошибке, просто удалите его.\n\
+                 Политика конфиденциальности",
+                false,
+            ),
+            (
+                "Ce message confirme votre commande. Si vous l'avez reçu par erreur, merci de le supprimer.\nPolitique de confidentialité",
+                false,
+            ),
+            (
+                "Este correo confirma su pedido. Si lo ha recibido por error, elimínelo.\nPolítica de confidencialidad",
+                false,
+            ),
             ("This message is confidential: do not tell Mother about the cake.", false),
             ("The information in the annual report was confidential until they disclosed it on Monday.", false),
             ("Confidential business proposal: I am the widow of a minister, and have sixty million dollars.", false),

@@ -49,13 +49,31 @@ pub(super) const HEADER_NAMES: [[&str; 5]; 15] = [
     ["Kimden", "Gönderildi", "Tarih", "Kime", "Konu"],
 ];
 
-pub(super) const INTRODUCTION_WORDS: [&str; 14] =
-    ["On", "Am", "Le", "El", "Em", "Il", "Op", "Den", "Dnia", "W dniu", "在", "In a message dated", "At", "Quoting"];
+pub(super) const INTRODUCTION_WORDS: [&str; 15] = [
+    "On",
+    "Am",
+    "Le",
+    "El",
+    "Em",
+    "Il",
+    "Op",
+    "Den",
+    "Dnia",
+    "W dniu",
+    "В сообщении от",
+    "在",
+    "In a message dated",
+    "At",
+    "Quoting",
+];
 
 pub(super) const PERSON_LAST_VERBS: [&str; 4] = [" schrieb ", " skrev ", " schreef ", "napisana przez "];
 
+/// Chinese says when and who in either order before it.
+pub(super) const PERSON_FIRST_VERBS: [&str; 2] = ["写道", "寫道"];
+
 /// And how Apple introduces what is forwarded.
-pub(super) const INTRODUCTION_VERBS: [&str; 34] = [
+pub(super) const INTRODUCTION_VERBS: [&str; 33] = [
     "wrote",
     "writes",
     "said",
@@ -78,8 +96,6 @@ pub(super) const INTRODUCTION_VERBS: [&str; 34] = [
     "yazdı",
     "kirjoitti",
     "さんは書きました",
-    "写道",
-    "寫道",
     "のメッセージ",
     "のメール",
     "작성",
@@ -88,6 +104,7 @@ pub(super) const INTRODUCTION_VERBS: [&str; 34] = [
     "weitergeleiteten Nachricht",
     "message réexpédié",
     "mensaje reenviado",
+    "mensagem encaminhada",
     "mensagem reencaminhada",
     "messaggio inoltrato",
 ];
@@ -100,7 +117,7 @@ pub(super) const DEVICES: [&str; 9] = [
     "Gesendet von ",
     "Envoyé de mon ",
     "Enviado desde mi ",
-    "Enviado do meu ",
+    "Enviado do ",
     "Inviato da ",
 ];
 

@@ -352,6 +352,27 @@ fn a_campaign_does_not_hide_in_a_quotation() {
     }
 }
 
+/// Elements that mail programs quote in are seen as such by the line that introduces them. Without it the text below two words
+/// of each mail's own is what the mail says.
+#[test]
+fn a_campaign_does_not_hide_in_an_element() {
+    let spam = sentences(7, 0..10);
+    for element in [
+        "div class=\"gmail_quote\"",
+        "div class=\"yahoo_quoted\"",
+        "blockquote type=\"cite\" style=\"margin:0;border:0\"",
+    ] {
+        let mails = (0..10).map(|number| {
+            let words: Vec<String> = (0..2).map(|place| super::articles::word(1000 + 10 * number + place)).collect();
+            let own = format!("<p>{}</p><{element}><p>", words.join(" "));
+            let lines = html(&[&[own][..], &spam].concat());
+            mail(&number.to_string(), &format!("a@b{number}.example"), "Account", &lines)
+        });
+        let n_copies = heads(mails.collect()).values().filter(|of| of.as_deref() == Some("0")).count();
+        assert_eq!(n_copies, 9, "{element}");
+    }
+}
+
 /// What makes a mail of somebody's own words, a text and the footer of a list.
 type Answer = fn(&[String], &[String], &[String]) -> Vec<String>;
 
@@ -361,7 +382,7 @@ fn answers_to_one_text_are_no_copies() {
     let text = sentences(7, 0..10);
     let footer = ["____", "Gardeners mailing list", "To leave it visit", "http://garden.example/mailman/listinfo"];
     let footer = [footer.map(str::to_owned).to_vec(), vec![sentence(8, 0), sentence(8, 1)]].concat();
-    let answers: [(&str, Answer); 7] = [
+    let answers: [(&str, Answer); 8] = [
         ("above", |own, text, _| [own.to_vec(), quoted(text)].concat()),
         ("below", |own, text, _| [quoted(text), own.to_vec()].concat()),
         ("original", |own, text, _| [own.to_vec(), forwarded("-----Original Message-----", text)].concat()),
@@ -371,6 +392,11 @@ fn answers_to_one_text_are_no_copies() {
         ("a footer", |own, _, footer| quoted(&[own, footer].concat())),
         ("gmail", |own, text, _| html(&[own, &html_quoted(text)[0]].concat())),
         ("thunderbird", |own, text, _| html(&[own, &html_quoted(text)[1]].concat())),
+        ("apple, below a colon", |own, text, _| {
+            let own = own.iter().map(|line| format!("<p>{}:</p>", line.trim_end_matches('.'))).collect::<Vec<_>>();
+            let quote = "<blockquote type=\"cite\"><div>On 1 Jan 2024, at 10:00, Ann wrote:</div><p>";
+            html(&[&own[..], &[quote.to_owned()], text].concat())
+        }),
     ];
     for (form, answer) in answers {
         let mails = (0..6).map(|number| {

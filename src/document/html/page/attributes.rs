@@ -28,9 +28,12 @@ const CHARSET: u64 = key(b"charset");
 const NAME: u64 = key(b"name");
 const PROPERTY: u64 = key(b"property");
 const HTTP_EQUIV: u64 = key(b"http-equiv");
+const STYLE: u64 = key(b"style");
 
-/// What Gmail, Yahoo and Proton call the element that holds what was answered or forwarded.
-const QUOTE_CLASSES: [&str; 4] = ["gmail_quote", "gmail_quote_container", "yahoo_quoted", "protonmail_quote"];
+/// What Gmail and Proton call the element around an introduction and what it introduces, and the quotation in it.
+const AROUND_CLASSES: [&str; 3] = ["gmail_quote", "gmail_quote_container", "protonmail_quote"];
+/// What Yahoo calls the element that holds what was answered or forwarded.
+const QUOTED_CLASS: &str = "yahoo_quoted";
 
 impl Known {
     const NONE: Self =
@@ -61,7 +64,6 @@ impl<'s> Page<'s, '_> {
     pub(super) fn attributes(&mut self, tag: &TagToken, is_commonplace: bool) -> Known {
         const REL: u64 = key(b"rel");
         const ID: u64 = key(b"id");
-        const STYLE: u64 = key(b"style");
         const HIDDEN: u64 = key(b"hidden");
         let mut known = Known::NONE;
         for (index, attribute) in self.tokens.attributes().iter().enumerate() {
@@ -104,13 +106,20 @@ impl<'s> Page<'s, '_> {
         if !matches!(tag, Tag::Div | Tag::Blockquote) {
             return Quote::None;
         }
+        let style = || self.tokens.attributes().iter().find(|attribute| attribute.key == STYLE);
+        let looks_so = || style().is_none_or(|style| has_bar(self.tokens.value(style)));
+        let blockquote = || if looks_so() { Quote::Shown } else { Quote::Named };
         for attribute in self.tokens.attributes() {
             let value = || self.tokens.value(attribute);
+            let has_class = |wanted: &[&str]| value().split_ascii_whitespace().any(|class| wanted.contains(&class));
             match attribute.key {
-                CLASS if value().split_ascii_whitespace().any(|class| QUOTE_CLASSES.contains(&class)) => {
-                    return Quote::Inside;
+                CLASS if has_class(&AROUND_CLASSES) => {
+                    return if tag == Tag::Div { Quote::Around } else { blockquote() };
                 }
-                TYPE if tag == Tag::Blockquote && value().eq_ignore_ascii_case("cite") => return Quote::Inside,
+                CLASS if has_class(&[QUOTED_CLASS]) => {
+                    return if tag == Tag::Div { Quote::Named } else { blockquote() };
+                }
+                TYPE if tag == Tag::Blockquote && value().eq_ignore_ascii_case("cite") => return blockquote(),
                 // Outlook's words for it, as they come back through other programs too.
                 ID if value().ends_with("divRplyFwdMsg") => return Quote::Below,
                 _ => {}
@@ -141,4 +150,14 @@ impl<'s> Page<'s, '_> {
             show => show,
         }
     }
+}
+
+/// Whether a style draws the bar that programs put at the left of what they quote.
+fn has_bar(style: &str) -> bool {
+    let is_width = |word: &str| word.starts_with(|c: char| matches!(c, '1'..='9'));
+    style.split(';').filter_map(|rule| rule.split_once(':')).any(|(name, value)| {
+        name.trim_ascii().eq_ignore_ascii_case("border-left")
+            && value.split_ascii_whitespace().any(is_width)
+            && value.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("solid"))
+    })
 }
