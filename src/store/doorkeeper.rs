@@ -9,8 +9,8 @@
 //! - At its planned size it takes at most one new hash in 400 for a known one, and less than twice as many as that crate in nine
 //!   tenths of the memory. (`errors_are_those_of_the_library`)
 
-use super::memory::{LINE_BYTES, Line};
-use super::prefetch::prefetch;
+use super::lines::{LINE_BYTES, Line, Lines};
+use super::watch::Table;
 
 /// Bits for each hash that a filter is planned for.
 const BITS_PER_KEY: usize = 14;
@@ -21,35 +21,31 @@ pub(super) const BYTES_PER_KEY: f64 = BITS_PER_KEY as f64 / 8.0;
 const DRAW: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// A set of hashes that can be added to and asked, and is now and then wrong about who is in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub(super) struct Doorkeeper {
-    lines: Vec<Aligned>,
+    lines: Lines,
 }
 
-/// A line that lies in one line of the cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(align(64))]
-struct Aligned(Line);
-
 impl Doorkeeper {
-    /// One that `n_planned` hashes go into.
-    pub(super) fn new(n_planned: usize) -> Self {
-        Self { lines: vec![Aligned::default(); (n_planned * BITS_PER_KEY).div_ceil(8 * LINE_BYTES).max(1)] }
+    /// `n` of them side by side, which `n_planned` hashes go into each.
+    pub(super) fn several(n_planned: usize, n: usize) -> Vec<Self> {
+        let n_bytes = (n_planned * BITS_PER_KEY).div_ceil(8 * LINE_BYTES) * LINE_BYTES;
+        Lines::several(n_bytes, n).into_iter().map(|lines| Self { lines }).collect()
     }
 
     /// Whether the hash was let in, or looks like one that was.
     #[inline]
     pub(super) fn knows(&self, hash: u64) -> bool {
         let bits = bits(hash);
-        self.lines[self.place(hash)].0.iter().zip(bits).all(|(word, bit)| word & bit != 0)
+        self.lines.line(self.lines.of_key(hash)).iter().zip(bits).all(|(word, bit)| word & bit != 0)
     }
 
     /// Lets the hash in; whether it was known before.
     #[inline]
     pub(super) fn let_in(&mut self, hash: u64) -> bool {
-        let place = self.place(hash);
+        let number = self.lines.of_key(hash);
         let mut knew = true;
-        for (word, bit) in self.lines[place].0.iter_mut().zip(bits(hash)) {
+        for (word, bit) in self.lines.line_mut(number).iter_mut().zip(bits(hash)) {
             knew &= *word & bit != 0;
             *word |= bit;
         }
@@ -59,25 +55,31 @@ impl Doorkeeper {
     /// Asks for the line of the hash.
     #[inline]
     pub(super) fn prefetch(&self, hash: u64) {
-        prefetch(&self.lines[self.place(hash)]);
+        self.lines.prefetch(hash);
     }
 
     pub(super) fn clear(&mut self) {
-        self.lines.fill(Aligned::default());
+        (0..self.lines.len()).for_each(|number| *self.lines.line_mut(number) = Line::default());
     }
 
-    /// All that it knows, word by word.
-    pub(super) fn words(&self) -> impl Iterator<Item = &u64> {
-        self.lines.iter().flat_map(|line| &line.0)
+    /// All that it knows.
+    pub(super) fn lines(&self) -> impl Iterator<Item = &Line> {
+        (0..self.lines.len()).map(|number| self.lines.line(number))
     }
 
-    /// The same, to be read into.
-    pub(super) fn words_mut(&mut self) -> impl Iterator<Item = &mut u64> {
-        self.lines.iter_mut().flat_map(|line| &mut line.0)
+    /// How many lines that is.
+    pub(super) fn n_lines(&self) -> usize {
+        self.lines.len()
     }
 
-    fn place(&self, hash: u64) -> usize {
-        ((u128::from(hash) * self.lines.len() as u128) >> 64) as usize
+    /// Takes over a line of another's.
+    pub(super) fn remember(&mut self, number: usize, line: Line) {
+        *self.lines.line_mut(number) = line;
+    }
+
+    /// What moves to huge pages.
+    pub(super) fn table(&mut self) -> &mut dyn Table {
+        self.lines.table()
     }
 }
 
@@ -104,7 +106,7 @@ mod tests {
     #[test]
     fn who_was_let_in_is_known() {
         for n_planned in [0, 1, 40, 1000] {
-            let mut doorkeeper = Doorkeeper::new(n_planned);
+            let mut doorkeeper = Doorkeeper::several(n_planned, 1).swap_remove(0);
             assert!(!doorkeeper.knows(hash(1, 1)));
             for number in 0..2 * n_planned + 1 {
                 doorkeeper.let_in(hash(number, 1));
@@ -118,7 +120,7 @@ mod tests {
 
     #[test]
     fn errors_are_those_of_the_library() {
-        let mut own = Doorkeeper::new(N);
+        let mut own = Doorkeeper::several(N, 1).swap_remove(0);
         let mut library = Bloom::<u64>::new_with_seed(N * BITS_PER_KEY * 9 / 10 / 8, N, &[7; 32]).unwrap();
         let mut n_wrong = [0, 0];
         for number in 0..N {

@@ -15,6 +15,7 @@
 
 use super::Damaged;
 use super::memory::LINE_BYTES;
+use super::prefetch::prefetch;
 use super::region::Region;
 use super::watch::Table;
 use crate::config::Settings;
@@ -107,6 +108,13 @@ impl Excerpts {
         row[2] = mark(kind);
         row[4..HEAD_BYTES].copy_from_slice(&n_bytes.to_le_bytes());
         row[HEAD_BYTES..].copy_from_slice(text.as_bytes());
+    }
+
+    /// Asks for the row of `slot`.
+    pub(super) fn prefetch(&self, slot: u32) {
+        self.memory.lines()[self.row(slot).start / LINE_BYTES..self.row(slot).end / LINE_BYTES]
+            .iter()
+            .for_each(prefetch);
     }
 
     /// Forgets what was kept.

@@ -20,7 +20,9 @@
 
 use super::bytes::{Damaged, Reader};
 use super::doorkeeper::{self, Doorkeeper};
+use super::lines::Line;
 use super::prefetch::prefetch;
+use super::watch::Table;
 use crate::signature::keyed::mix;
 
 /// Counters of a bucket: one cache line.
@@ -33,7 +35,7 @@ const BYTES_PER_KEY: f64 = doorkeeper::BYTES_PER_KEY + 1.0;
 const KEY_CHECK: u64 = 0x5851_F42D_4C95_7F2D;
 
 /// Approximate document frequencies of long sentences.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct SentenceCounts {
     key: u64,
     n_planned: u64,
@@ -44,13 +46,15 @@ pub(super) struct SentenceCounts {
 }
 
 impl SentenceCounts {
-    /// Counts in about `n_bytes`, of which a few hundred are the least. `key` makes collisions incalculable.
-    pub(super) fn new(n_bytes: usize, key: u64) -> Self {
+    /// Counts in about `n_bytes` for each of `keys`, side by side; a few hundred bytes are the least. Keys make collisions
+    /// incalculable.
+    pub(super) fn several(n_bytes: usize, keys: &[u64]) -> Vec<Self> {
         // Fewer would leave a generation without a single bucket.
         let n_planned = ((n_bytes / 2) as f64 / BYTES_PER_KEY).max(2.0 * BUCKET as f64) as u64;
-        // Both are made anew: a copy would touch all its memory.
-        let (current, older) = (Generation::new(n_planned), Generation::new(n_planned));
-        Self { key, n_planned, current, older, n_generations: 1, n_displaced: 0 }
+        let mut generations = Generation::several(n_planned, 2 * keys.len()).into_iter();
+        let mut one = || generations.next().expect("there are two for each");
+        let of = |&key: &u64| Self { key, n_planned, current: one(), older: one(), n_generations: 1, n_displaced: 0 };
+        keys.iter().map(of).collect()
     }
 
     /// How often the sentence was added, in this generation and the one before; 0 when never, 255 from there on.
@@ -114,29 +118,32 @@ impl SentenceCounts {
         self.older.save(into);
     }
 
-    /// The state that [`Self::save`] appended, of the size and key that the plan says.
-    pub(super) fn load(bytes: &[u8], n_bytes: usize, key: u64) -> Result<Self, Damaged> {
+    /// Reads the state that [`Self::save`] appended, of the same size and key. What was damaged is of no use afterwards.
+    pub(super) fn load(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
         let mut reader = Reader::new("sentence counts", bytes);
-        let mut counts = Self::new(n_bytes, key);
-        if reader.u64()? != counts.n_planned {
+        if reader.u64()? != self.n_planned {
             return Err(reader.damaged("they have another size"));
         }
-        if reader.u64()? != mix(key, KEY_CHECK) {
+        if reader.u64()? != mix(self.key, KEY_CHECK) {
             return Err(reader.damaged("they have another key"));
         }
-        (counts.n_generations, counts.n_displaced) = (reader.u64()?, reader.u64()?);
-        counts.current.load(&mut reader)?;
-        counts.older.load(&mut reader)?;
-        if counts.n_generations == 0 || counts.current.n_keys >= counts.n_planned {
+        (self.n_generations, self.n_displaced) = (reader.u64()?, reader.u64()?);
+        self.current.load(&mut reader)?;
+        self.older.load(&mut reader)?;
+        if self.n_generations == 0 || self.current.n_keys >= self.n_planned {
             return Err(reader.damaged("a generation is overdue"));
         }
-        reader.end()?;
-        Ok(counts)
+        reader.end()
+    }
+
+    /// What every sentence is asked of.
+    pub(super) fn filters(&mut self) -> [&mut dyn Table; 2] {
+        [self.current.doorkeeper.table(), self.older.doorkeeper.table()]
     }
 }
 
 /// The counts of one generation.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 struct Generation {
     doorkeeper: Doorkeeper,
     /// Buckets of counters: 24 bits of the sentence's hash and its count from 2 on; 0 is a free place.
@@ -145,10 +152,11 @@ struct Generation {
 }
 
 impl Generation {
-    fn new(n_planned: u64) -> Self {
+    fn several(n_planned: u64, n: usize) -> Vec<Self> {
         let n_planned = n_planned as usize;
-        let counters = vec![0; (n_planned / 4).div_ceil(BUCKET) * BUCKET];
-        Self { doorkeeper: Doorkeeper::new(n_planned), counters, n_keys: 0 }
+        let n_counters = (n_planned / 4).div_ceil(BUCKET) * BUCKET;
+        let one = |doorkeeper| Self { doorkeeper, counters: vec![0; n_counters], n_keys: 0 };
+        Doorkeeper::several(n_planned, n).into_iter().map(one).collect()
     }
 
     fn count(&self, mixed: u64) -> u8 {
@@ -198,15 +206,19 @@ impl Generation {
 
     fn save(&self, into: &mut Vec<u8>) {
         into.extend_from_slice(&self.n_keys.to_le_bytes());
-        self.doorkeeper.words().for_each(|word| into.extend_from_slice(&word.to_le_bytes()));
+        self.doorkeeper.lines().flatten().for_each(|word| into.extend_from_slice(&word.to_le_bytes()));
         self.counters.iter().for_each(|counter| into.extend_from_slice(&counter.to_le_bytes()));
     }
 
     /// Reads over an empty generation of the same plan.
     fn load(&mut self, reader: &mut Reader<'_>) -> Result<(), Damaged> {
         self.n_keys = reader.u64()?;
-        for word in self.doorkeeper.words_mut() {
-            *word = reader.u64()?;
+        for number in 0..self.doorkeeper.n_lines() {
+            let mut line = Line::default();
+            for word in &mut line {
+                *word = reader.u64()?;
+            }
+            self.doorkeeper.remember(number, line);
         }
         for counter in &mut self.counters {
             *counter = reader.u32()?;
@@ -226,6 +238,15 @@ fn holds(counter: u32, print: u32) -> bool {
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
+
+    fn made(n_bytes: usize, key: u64) -> SentenceCounts {
+        SentenceCounts::several(n_bytes, &[key]).swap_remove(0)
+    }
+
+    fn loaded(bytes: &[u8], n_bytes: usize, key: u64) -> Result<SentenceCounts, Damaged> {
+        let mut counts = made(n_bytes, key);
+        counts.load(bytes).map(|()| counts)
+    }
 
     fn saved(counts: &SentenceCounts) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -254,7 +275,7 @@ mod tests {
     /// A generation filled to its end after another one that was, read against exact counts: the worst moment.
     #[test]
     fn errors_at_both_ends() {
-        let mut counts = SentenceCounts::new(550_000, 77);
+        let mut counts = made(550_000, 77);
         assert_eq!(counts.n_planned(), 100_000);
         let mut other = 0..;
         while counts.n_generations() == 1 {
@@ -293,7 +314,7 @@ mod tests {
 
     #[test]
     fn the_last_two_generations_count() {
-        let mut counts = SentenceCounts::new(5_000, 1);
+        let mut counts = made(5_000, 1);
         let n_planned = counts.n_planned();
         for round in 1..=300_u32 {
             counts.add(42);
@@ -318,7 +339,7 @@ mod tests {
     /// Repeated sentences far beyond the counters' places: they lose, and the frequent one stays.
     #[test]
     fn a_full_bucket_keeps_the_frequent() {
-        let mut counts = SentenceCounts::new(5_000, 1);
+        let mut counts = made(5_000, 1);
         (0..50).for_each(|_| counts.add(7));
         for key in 100..900 {
             counts.add(key);
@@ -330,33 +351,34 @@ mod tests {
 
     #[test]
     fn saved_counts_go_on_alike() {
-        let mut counts = SentenceCounts::new(20_000, 9);
+        let mut counts = made(20_000, 9);
         let mut other = counts.clone();
         for (index, sentence) in stream(9_000).into_iter().enumerate() {
             counts.add(sentence);
             other.add(sentence);
             if index % 20_011 == 0 {
-                other = SentenceCounts::load(&saved(&other), 20_000, 9).unwrap();
+                other = loaded(&saved(&other), 20_000, 9).unwrap();
             }
         }
         assert!(counts.n_generations() > 2 && saved(&counts) == saved(&other));
         let bytes = saved(&counts);
         assert!(bytes.len() < 20_000 + 200, "{}", bytes.len());
-        assert_eq!(SentenceCounts::load(&bytes, 20_000, 8).unwrap_err().reason, "they have another key");
-        assert_eq!(SentenceCounts::load(&bytes, 30_000, 9).unwrap_err().reason, "they have another size");
+        let refused = |n_bytes, key| loaded(&bytes, n_bytes, key).err().map(|damaged| damaged.reason);
+        assert_eq!(refused(20_000, 8), Some("they have another key"));
+        assert_eq!(refused(30_000, 9), Some("they have another size"));
     }
 
     #[test]
     fn damage_never_panics() {
-        let mut counts = SentenceCounts::new(300, 9);
+        let mut counts = made(300, 9);
         stream(100).into_iter().for_each(|sentence| counts.add(sentence));
         let bytes = saved(&counts);
-        assert!((0..bytes.len()).all(|n| SentenceCounts::load(&bytes[..n], 300, 9).is_err()));
+        assert!((0..bytes.len()).all(|n| loaded(&bytes[..n], 300, 9).is_err()));
         for at in 0..bytes.len() {
             for to in [0, 1, 0x7F, 0xFF] {
                 let mut damaged = bytes.clone();
                 damaged[at] = to;
-                if let Ok(mut counts) = SentenceCounts::load(&damaged, 300, 9) {
+                if let Ok(mut counts) = loaded(&damaged, 300, 9) {
                     counts.add(1);
                     assert!(counts.count(1) > 0);
                 }

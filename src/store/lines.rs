@@ -13,6 +13,7 @@ pub(super) const LINE_BYTES: usize = BYTES;
 pub(super) type Line = Words;
 
 /// Lines, found by number or by key.
+#[derive(Clone)]
 pub(super) struct Lines {
     region: Region,
     /// Entries that were pushed out of full lines.

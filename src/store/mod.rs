@@ -211,7 +211,7 @@ impl Store {
     pub fn end_batch(&mut self) {
         self.settler.end_batch();
         if !self.pages.are_over() && self.is_worth_huge_pages() {
-            self.pages.step(self.settler.tables().chain(self.weigher.tables()));
+            self.pages.step(self.settler.tables().chain(self.weigher.movable()));
         }
     }
 

@@ -151,6 +151,13 @@ impl Postings {
         count
     }
 
+    /// Whom a full line of `key` has held longest: whether it lives is asked when something is added.
+    #[inline]
+    pub(super) fn oldest(&self, key: u64) -> Option<Ref> {
+        let line = self.lines.line(self.lines.of_key(key));
+        (free(line) == 0).then(|| posting(line, LAST).of())
+    }
+
     /// Counts `of` under `key`, and adds a posting. Where as many of its owners live as are kept as `owners`, the oldest but the first few
     /// gives way; where none but the first are kept, it is counted only. Returns whether it is one more that has the key.
     #[inline]

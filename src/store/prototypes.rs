@@ -164,7 +164,7 @@ impl Prototypes {
     /// Asks for the first cell of `of`.
     pub(super) fn prefetch(&self, of: Ref) {
         if let Some(blob) = self.get(of).and_then(|prototype| prototype.blob) {
-            prefetch(&self.cells.first(blob)[0]);
+            self.cells.prefetch(blob);
         }
     }
 
@@ -385,6 +385,7 @@ impl Prototypes {
             assert!(self.order.oldest != NONE, "no group is left to give way");
             self.departures.n_evicted += 1;
             self.kill_group(self.order.oldest, newcomer.position);
+            self.prefetch_next_to_go();
         }
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Prototype::empty());
@@ -414,6 +415,20 @@ impl Prototypes {
         let (beginning, n_text_bytes) = newcomer.excerpt;
         self.excerpts.put(slot, newcomer.kind, beginning, n_text_bytes);
         slot
+    }
+
+    /// Asks for what is read when the group that has now gone longest without a member gives way: its first cell, the beginning of its
+    /// text, and the record of the one behind it. Its own record was touched when the one before it left the order.
+    fn prefetch_next_to_go(&self) {
+        let Some(next) = self.slots.get(self.order.oldest as usize) else { return };
+        if let Some(blob) = next.blob {
+            self.cells.prefetch(blob);
+        }
+        self.excerpts.prefetch(self.order.oldest);
+        if let Some(later) = self.slots.get(next.order.newer as usize) {
+            prefetch(later);
+            prefetch(&later.order);
+        }
     }
 
     fn kill_group(&mut self, head: u32, position: u64) {

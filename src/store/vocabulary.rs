@@ -98,8 +98,7 @@ impl Vocabulary {
 
     /// Counts the first document with the word, whose free slot is `slot`.
     fn begin(&mut self, mut slot: usize, hash: u64) {
-        // One slot of eight stays free: probing ends there, and stays short.
-        if self.tally.n_words >= self.n_slots / 8 * 7 {
+        if self.tally.n_words >= self.n_words_max() {
             self.forget_rarest();
             slot = self.slot(hash);
         }
@@ -184,7 +183,7 @@ impl Vocabulary {
     /// Takes over the state that belongs to slots and letters that were read, and looks whether they agree.
     pub(super) fn resume(&mut self, tally: Tally) -> Result<(), Damaged> {
         let damaged = |reason: &'static str| Damaged { part: "vocabulary", reason };
-        if tally.n_words > self.n_slots / 8 * 7 || tally.n_letters > self.n_letters_max {
+        if tally.n_words > self.n_words_max() || tally.n_letters > self.n_letters_max {
             return Err(damaged("it has more words than room"));
         }
         let (mut n_words, mut n_spelled) = (0, 0);
@@ -286,8 +285,13 @@ impl Vocabulary {
     /// All slots, from one behind a free one on.
     fn slots_from_a_free_one(&self) -> impl Iterator<Item = usize> + use<> {
         let n_slots = self.n_slots;
-        let free = (0..n_slots).find(|&slot| self.entry(slot).count == 0).expect("a slot of eight is free");
+        let free = (0..n_slots).find(|&slot| self.entry(slot).count == 0).expect("a slot of four is free");
         (1..=n_slots).map(move |step| (free + step) % n_slots)
+    }
+
+    /// One slot of four stays free: probing ends there, and with few exceptions in the line where it begins.
+    fn n_words_max(&self) -> usize {
+        self.n_slots / 4 * 3
     }
 
     /// Where the word is, or the free slot where it would be.

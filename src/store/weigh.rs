@@ -71,9 +71,6 @@ struct Partition {
     counts: SentenceCounts,
     /// Of pages and of mails, by the number of the kind: what is common in one is rare in the other.
     words: [Vocabulary; KINDS],
-    /// What the counts were made with.
-    counts_bytes: usize,
-    counts_key: u64,
 }
 
 /// What is asked for one document.
@@ -108,16 +105,16 @@ impl Weigher {
             .zip(Postings::several(plan.sentences / PARTITIONS, PARTITIONS));
         let [pages, mails] = [(); KINDS].map(|()| Vocabulary::several(plan.words / PARTITIONS / KINDS, PARTITIONS));
         let words = pages.into_iter().zip(mails);
-        let partition = |(number, ((grams, sentences), (pages, mails)))| Partition {
+        let keys: [u64; PARTITIONS] = std::array::from_fn(|number| mix(key, number as u64));
+        let counts = SentenceCounts::several(plan.sentence_counts / PARTITIONS, &keys);
+        let partition = |(((grams, sentences), counts), (pages, mails))| Partition {
             grams,
             sentences,
-            counts: SentenceCounts::new(plan.sentence_counts / PARTITIONS, mix(key, number)),
+            counts,
             words: [pages, mails],
-            counts_bytes: plan.sentence_counts / PARTITIONS,
-            counts_key: mix(key, number),
         };
         Self {
-            partitions: (0..).zip(postings.zip(words)).map(partition).collect(),
+            partitions: postings.zip(counts).zip(words).map(partition).collect(),
             smalls: Vec::new(),
             n_places: plan.n_places(),
             gram_df_max: settings.quilt.gram_df_max,
@@ -243,9 +240,12 @@ impl Weigher {
 
     /// The tables, in an order that stays.
     pub(super) fn tables(&mut self) -> impl Iterator<Item = &mut dyn Table> {
-        self.partitions.iter_mut().flat_map(|Partition { grams, sentences, words: [pages, mails], .. }| {
-            [grams.table(), sentences.table()].into_iter().chain(pages.tables()).chain(mails.tables())
-        })
+        self.partitions.iter_mut().flat_map(|partition| partition.tables().0)
+    }
+
+    /// All that a document is looked up in, also what a snapshot has as a whole: worth huge pages.
+    pub(super) fn movable(&mut self) -> impl Iterator<Item = &mut dyn Table> {
+        self.partitions.iter_mut().map(Partition::tables).flat_map(|(tables, filters)| tables.chain(filters))
     }
 
     /// Reads the part `name`, if it is one of these.
@@ -269,7 +269,7 @@ impl Weigher {
             let (len, rest) = bytes.split_first_chunk().ok_or(CUT_OFF)?;
             let len = usize::try_from(u64::from_le_bytes(*len)).map_err(|_| CUT_OFF)?;
             let (part, rest) = rest.split_at_checked(len).ok_or(CUT_OFF)?;
-            partition.counts = SentenceCounts::load(part, partition.counts_bytes, partition.counts_key)?;
+            partition.counts.load(part)?;
             bytes = rest;
         }
         if bytes.is_empty() { Ok(()) } else { Err(Damaged::of("there are more partitions than there should be")) }
@@ -300,6 +300,13 @@ struct Small {
 }
 
 impl Partition {
+    /// The tables, and the filters of the counts.
+    fn tables(&mut self) -> (impl Iterator<Item = &mut dyn Table>, impl Iterator<Item = &mut dyn Table>) {
+        let Self { grams, sentences, counts, words: [pages, mails] } = self;
+        let tables = [grams.table(), sentences.table()].into_iter().chain(pages.tables()).chain(mails.tables());
+        (tables, counts.filters().into_iter())
+    }
+
     fn small(&self) -> Small {
         Small {
             n_pushed_out: [self.grams.n_pushed_out(), self.sentences.n_pushed_out()],
@@ -463,6 +470,9 @@ impl Shard<'_> {
 
     fn learn(&mut self, probe: &Probe<'_>, own: Owner, rules: Rules<'_>) {
         let lives = |of: Ref| rules.prototypes.lives_at(of, probe.position);
+        // A full line asks whether its oldest owner lives.
+        let oldest = |&key: &u64| self.view().get(key).and_then(|partition| partition.grams.oldest(inside(key)));
+        probe.grams.iter().filter_map(oldest).for_each(|of| rules.prototypes.prefetch_life(of));
         for (&key, mine) in probe.grams.iter().zip(0_u16..) {
             if let Some(partition) = self.get_mut(key) {
                 partition.grams.post(inside(key), own, mine, rules.owners, lives);

@@ -96,7 +96,9 @@ impl Judge {
         mut with: impl FnMut(u64, Verdict),
     ) {
         let scores = self.scores(batch, settled, hits, store, n_threads);
-        let mut deaths = store.deaths().into_iter().peekable();
+        let deaths = store.deaths();
+        self.standings.prefetch(deaths.iter().map(|(_, of)| *of));
+        let mut deaths = deaths.into_iter().peekable();
         let mut merges = store.merges().iter().peekable();
         for (((arrival, settled), hits), scores) in batch.iter().zip(settled).zip(hits).zip(scores) {
             while let Some((_, of)) = deaths.next_if(|(position, _)| *position <= settled.position) {

@@ -10,6 +10,7 @@
 
 use super::cover::Bits;
 use super::said::Said;
+use crate::signature::prefetch::prefetch;
 use crate::store::{CellEnds, Cells, Damaged, Handle, Plan, Ref, Rows, Table};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -214,6 +215,12 @@ impl Standings {
             self.free(of.slot);
             self.put(of, standing);
         }
+    }
+
+    /// Asks for what is remembered of those who have died.
+    pub(super) fn prefetch(&self, dead: impl Iterator<Item = Ref> + Clone) {
+        dead.clone().filter_map(|of| self.rows.get(of.slot as usize)).for_each(prefetch);
+        dead.filter_map(|of| self.row(of)?.handle).for_each(|handle| self.cells.prefetch(handle));
     }
 
     /// `of` has died: what is remembered of it goes.
