@@ -289,7 +289,7 @@ impl Vocabulary {
         (1..=n_slots).map(move |step| (free + step) % n_slots)
     }
 
-    /// One slot of four stays free: probing ends there, and with few exceptions in the line where it begins.
+    /// One slot of four stays free: probing ends there, most often in the line where it begins.
     fn n_words_max(&self) -> usize {
         self.n_slots / 4 * 3
     }
