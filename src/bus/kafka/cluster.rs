@@ -12,8 +12,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// One question may take so long ...
-const ASK_EACH: Duration = Duration::from_secs(2);
+/// A question may take so long at first, and twice as long with each try: what a busy broker was slow to answer it is slow to answer
+/// again ...
+const ASK_FIRST: Duration = Duration::from_secs(2);
 /// ... and all tries so long.
 const ASK_ALL: Duration = Duration::from_secs(10);
 /// A broker that has just started may not know all topics yet.
@@ -71,12 +72,12 @@ impl Cluster {
         Ok(asking.insert(Arc::new(made.map_err(|error| self.error(&error))?)).clone())
     }
 
-    /// Asks until there is an answer, for a while.
-    fn ask<T>(&self, question: impl Fn(&BaseConsumer<Ear>) -> KafkaResult<T>) -> Result<T, BusError> {
+    /// Asks until there is an answer, for a while. `question` is told how long it may wait.
+    fn ask<T>(&self, question: impl Fn(&BaseConsumer<Ear>, Duration) -> KafkaResult<T>) -> Result<T, BusError> {
         let asking = self.asking()?;
-        let begun = Instant::now();
+        let (begun, mut wait) = (Instant::now(), ASK_FIRST);
         loop {
-            let answer = question(&asking);
+            let answer = question(&asking, wait);
             // What was said meanwhile waits in a queue that nobody else empties.
             for _ in 0..64 {
                 drop(asking.poll(Duration::ZERO));
@@ -93,6 +94,8 @@ impl Cluster {
                         return Err(self.error(&error));
                     }
                     sleep(PAUSE);
+                    let left = ASK_ALL.saturating_sub(begun.elapsed());
+                    wait = (2 * wait).min(left.max(ASK_FIRST));
                 }
             }
         }
@@ -100,8 +103,8 @@ impl Cluster {
 
     /// How many partitions the topic has, if it is there.
     pub(super) fn n_partitions_now(&self, topic: &str) -> Result<Option<i32>, BusError> {
-        self.ask(|asking| {
-            let metadata = asking.fetch_metadata(Some(topic), ASK_EACH)?;
+        self.ask(|asking, wait| {
+            let metadata = asking.fetch_metadata(Some(topic), wait)?;
             let found = metadata.topics().iter().find(|found| found.name() == topic);
             let n_partitions = found.map_or(0, |found| found.partitions().len() as i32);
             match found.and_then(|found| found.error()) {
@@ -135,7 +138,7 @@ impl Cluster {
         let begun = Instant::now();
         let Partition { topic, number } = partition;
         loop {
-            let asked = self.ask(|asking| match asking.fetch_watermarks(topic, *number, ASK_EACH) {
+            let asked = self.ask(|asking, wait| match asking.fetch_watermarks(topic, *number, wait) {
                 Ok(found) => Ok(Some(found)),
                 Err(KafkaError::MetadataFetch(
                     Code::UnknownTopic | Code::UnknownTopicOrPartition | Code::UnknownPartition,

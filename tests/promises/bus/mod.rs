@@ -41,7 +41,7 @@ impl Ground {
     /// The first instance, with all topics there.
     pub(crate) fn prepared(&self) -> Arc<dyn Bus> {
         let bus = self.open();
-        bus.prepare().unwrap();
+        patient(|| bus.prepare());
         bus
     }
 }
@@ -99,13 +99,26 @@ fn text(record: &Record) -> String {
 
 /// Where the topic begins.
 fn beginning(bus: &dyn Bus, topic: &str) -> Positions {
-    let mut positions = Positions::default();
-    for number in 0..bus.n_partitions(topic).unwrap() {
-        let partition = Partition::new(topic, number);
-        let begin = bus.extent(&partition).unwrap().begin;
-        positions.0.insert(partition, begin);
+    let begin = |partition: &Partition| patient(|| bus.extent(partition)).begin;
+    let partitions = (0..patient(|| bus.n_partitions(topic))).map(|number| Partition::new(topic, number));
+    Positions(partitions.map(|partition| (partition.clone(), begin(&partition))).collect())
+}
+
+/// A reader of all that a topic holds.
+pub(crate) fn reader(bus: &dyn Bus, topic: &str) -> Box<dyn Reader> {
+    let from = beginning(bus, topic);
+    patient(|| bus.reader(&from))
+}
+
+/// The answer of a bus, however busy the machine is: what a run takes for trouble that passes is none of a test that only looks.
+pub(crate) fn patient<T>(mut ask: impl FnMut() -> Result<T, BusError>) -> T {
+    let begun = Instant::now();
+    loop {
+        match ask() {
+            Err(BusError::Unreachable { .. }) if begun.elapsed() < PATIENCE => {}
+            answer => return answer.unwrap(),
+        }
     }
-    positions
 }
 
 /// The next `n` records.
@@ -120,7 +133,7 @@ fn next(reader: &mut dyn Reader, n: usize) -> Vec<Record> {
 
 /// All that the topic holds, in the order of its partitions. There must be `n`.
 fn all(bus: &dyn Bus, topic: &str, n: usize) -> Vec<Record> {
-    let mut reader = bus.reader(&beginning(bus, topic)).unwrap();
+    let mut reader = reader(bus, topic);
     let mut records = next(&mut *reader, n);
     let begun = Instant::now();
     while begun.elapsed() < LOOK {

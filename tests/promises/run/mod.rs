@@ -15,9 +15,9 @@ mod states;
 mod succession;
 mod trouble;
 
-use crate::bus::Ground;
+use crate::bus::{Ground, patient};
 use crate::made::Made;
-use seamripper::bus::{Bus, Outgoing, Partition, Positions, Reader, Record};
+use seamripper::bus::{Bus, Outgoing, Reader, Record};
 use seamripper::config::Settings;
 use seamripper::document::{self, Format};
 use seamripper::verdict::event::Verdict;
@@ -115,16 +115,10 @@ pub(crate) fn inputs(ground: &Ground, seed: u64, n: usize) -> Vec<Outgoing> {
 
 /// All records of a topic, as they come.
 pub(crate) fn records(bus: &dyn Bus, topic: &str) -> Vec<Record> {
-    let mut from = Positions::default();
-    for number in 0..bus.n_partitions(topic).unwrap() {
-        let partition = Partition::new(topic, number);
-        let begin = bus.extent(&partition).unwrap().begin;
-        from.0.insert(partition, begin);
-    }
-    let mut reader = bus.reader(&from).unwrap();
+    let mut reader = crate::bus::reader(bus, topic);
     let mut records = Vec::new();
     loop {
-        let more = reader.poll(10_000, usize::MAX, Duration::from_millis(1500)).unwrap();
+        let more = patient(|| reader.poll(10_000, usize::MAX, Duration::from_millis(1500)));
         if more.is_empty() && reader.is_at_end() {
             return records;
         }
@@ -151,19 +145,12 @@ pub(crate) struct Watch {
 
 impl Watch {
     pub(crate) fn new(bus: &dyn Bus, ground: &Ground) -> Self {
-        let topic = ground.settings.topics.verdicts.as_str();
-        let mut from = Positions::default();
-        for number in 0..bus.n_partitions(topic).unwrap() {
-            let partition = Partition::new(topic, number);
-            let begin = bus.extent(&partition).unwrap().begin;
-            from.0.insert(partition, begin);
-        }
-        Self { reader: bus.reader(&from).unwrap(), n_judged: 0 }
+        Self { reader: crate::bus::reader(bus, &ground.settings.topics.verdicts), n_judged: 0 }
     }
 
     /// How many there are so far.
     pub(crate) fn look(&mut self) -> usize {
-        for record in self.reader.poll(10_000, 64 << 20, Duration::from_millis(100)).unwrap() {
+        for record in patient(|| self.reader.poll(10_000, 64 << 20, Duration::from_millis(100))) {
             // The id of a verdict ends with its revision.
             self.n_judged += usize::from(record.header("verdict").unwrap().ends_with(b"/0"));
         }
