@@ -21,6 +21,7 @@ pub mod label;
 pub mod labels;
 mod lineage;
 mod mirror;
+mod parts;
 pub mod passages;
 mod quilt;
 pub mod relation;

@@ -12,6 +12,7 @@ use super::cover::{BITS_MAX, Bits, Cloth, Cover};
 use super::event::{Features, Outcome, Quilt, QuiltKind, QuiltSource, SCHEMA, Verdict};
 use super::judge::{Judge, classes};
 use super::labels::Bearings;
+use super::parts::{Excerpts, is_part};
 use super::said::Said;
 use super::standings::{Extent, KnownSource, remember};
 use crate::store::{Arrival, Card, Ref, Server, Settled, Store, cluster_name};
@@ -110,20 +111,17 @@ impl Judge {
         (cover, named)
     }
 
-    /// Leaves out those `eligible` sources that have their words from the document: those that lie mostly in it, where they overlap so
-    /// much that they hold half as much again as they cover. A quilt has short texts whole, too, but each of its words from one. Of
-    /// those before it not all may be known to lie in it: whoever has most of what it has in common with them goes with them.
+    /// Leaves out those `eligible` sources that have their words from the document: those that show [`Excerpts`] of it. Of those before it
+    /// not all may be known to lie in it: whoever has half of what it has in common with them goes with them.
     pub(super) fn leave_parts_out<'k, T>(&self, eligible: &mut Vec<T>, known: impl Fn(&T) -> &'k KnownSource) {
         if self.quilt.parts_are_sources {
             return;
         }
         let (all, before) =
-            (Parts::of(eligible.iter().map(&known), true), Parts::of(eligible.iter().map(&known), false));
-        let (all_overlap, before_overlap) = (all.overlap(), before.overlap());
+            (Excerpts::of(eligible.iter().map(&known), true), Excerpts::of(eligible.iter().map(&known), false));
         eligible.retain(|source| {
             let KnownSource { extent, bits, .. } = known(source);
-            let is_lent = || 2 * bits.count_within(&before.bits) >= bits.count();
-            !(all_overlap && *extent != Extent::Some || before_overlap && is_lent())
+            !(is_part(*extent, true) && all.has(bits) || before.has_half(bits))
         });
     }
 
@@ -287,31 +285,6 @@ impl Judge {
             domain: card.domain,
             source,
         }
-    }
-}
-
-/// The sources that lie mostly in a document.
-#[derive(Default)]
-struct Parts {
-    /// What they have of it together.
-    bits: Bits,
-    /// What each has of it, summed up.
-    n_held: u32,
-}
-
-impl Parts {
-    /// Of those `known`: all, or only those that came before the document.
-    fn of<'k>(known: impl Iterator<Item = &'k KnownSource>, with_later: bool) -> Self {
-        let is_one = |extent: Extent| extent == Extent::MostBefore || with_later && extent == Extent::MostAfter;
-        known.filter(|source| is_one(source.extent)).fold(Self::default(), |mut parts, source| {
-            parts.bits.add(&source.bits);
-            parts.n_held += source.bits.count();
-            parts
-        })
-    }
-
-    fn overlap(&self) -> bool {
-        self.n_held > 0 && 2 * self.n_held >= 3 * self.bits.count()
     }
 }
 

@@ -421,23 +421,42 @@ impl<'a> Naive<'a> {
         covered(&sources)
     }
 
-    /// Those that do not have their words from `this`: they lie in it and overlap, or have most in common with such ones before it.
+    /// Those that do not have their words from `this`: who lies in it and shows another piece of it than others that overlap, or has half
+    /// of what it has in common with such ones before it.
     fn without_parts<'b>(&self, this: Of, sources: &[&'b Known]) -> Vec<&'b Known> {
         if self.settings.quilt.parts_are_sources {
             return sources.to_vec();
         }
-        let parts = |with_later: bool| {
-            let is_one = |(of, _, is_part): &&&Known| *is_part && (with_later || *of < this);
-            let parts: Vec<&Bits> = sources.iter().filter(is_one).map(|(_, bits, _)| bits).collect();
-            let mut all = Bits::new();
-            parts.iter().for_each(|bits| all.add(bits));
-            let n_held: u32 = parts.iter().map(|bits| bits.count()).sum();
-            let overlap = !parts.is_empty() && f64::from(n_held) >= 1.5 * f64::from(all.count());
-            (all, overlap)
+        let union = |group: &[&Bits]| {
+            let mut union = Bits::new();
+            group.iter().for_each(|bits| union.add(bits));
+            union
         };
-        let ((_, all_overlap), (before, before_overlap)) = (parts(true), parts(false));
-        let is_lent = |bits: &Bits| before_overlap && 2 * bits.count_within(&before) >= bits.count();
-        let is_kept = |(_, bits, is_part): &&&Known| !(is_lent(bits) || *is_part && all_overlap);
+        let excerpts = |with_later: bool| -> Vec<Bits> {
+            let mut groups: Vec<Vec<&Bits>> = Vec::new();
+            for (_, bits, _) in sources.iter().filter(|(of, _, is_part)| *is_part && (with_later || *of < this)) {
+                let mut own = vec![bits];
+                for group in std::mem::take(&mut groups) {
+                    let (a, b) = (union(&own), union(&group));
+                    let n_common = f64::from(a.count_within(&b));
+                    if n_common >= 0.25 * f64::from(a.count().min(b.count())) {
+                        own.extend(group);
+                    } else {
+                        groups.push(group);
+                    }
+                }
+                groups.push(own);
+            }
+            let n_all = |group: &[&Bits]| f64::from(union(group).count());
+            let n_held = |group: &[&Bits]| f64::from(group.iter().map(|bits| bits.count()).sum::<u32>());
+            let n_most = |group: &[&Bits]| f64::from(group.iter().map(|bits| bits.count()).max().unwrap());
+            groups.retain(|group| n_held(group) >= 1.5 * n_all(group) && n_most(group) < 0.8 * n_all(group));
+            groups.iter().map(|group| union(group)).collect()
+        };
+        let (all, before) = (excerpts(true), excerpts(false));
+        let is_excerpt = |bits: &Bits| all.iter().any(|group| bits.count_without(group) == 0);
+        let is_lent = |bits: &Bits| before.iter().any(|group| 2 * bits.count_within(group) >= bits.count());
+        let is_kept = |(_, bits, is_part): &&&Known| !(is_lent(bits) || *is_part && is_excerpt(bits));
         sources.iter().filter(is_kept).copied().collect()
     }
 

@@ -202,6 +202,35 @@ fn excerpts_of_one_article_are_no_quilts() {
     }
 }
 
+/// Six passages, each on several sites that have a few words of their own beside it: a short post and those who copied it. A seventh site
+/// that comes last has half of one of them.
+#[test]
+fn passages_that_stand_on_two_sites_make_a_quilt() {
+    let passage = |number: u64| sentences(950 + number, 0..6);
+    let quilt = at("http://quilt.example/", &(0..6).flat_map(passage).collect::<Vec<_>>());
+    let host = |number: u64, copy: u64| {
+        let own = sentences(1000 + 10 * number + copy, 0..3);
+        at(&format!("http://host{number}-{copy}.example/"), &[passage(number), own].concat())
+    };
+    for n_copies in [1, 2, 3] {
+        let hosts: Vec<Input> = (0..6).flat_map(|number| (0..n_copies).map(move |copy| host(number, copy))).collect();
+        let late = at("http://late.example/", &passage(0)[..3]);
+        for is_first in [true, false] {
+            let (before, after) =
+                if is_first { (&[quilt.clone()][..], &hosts[..]) } else { (&hosts[..], &[quilt.clone()][..]) };
+            let inputs = [before, after, &[late.clone()]].concat();
+            let exact = judged_exactly(inputs.clone(), &Settings::default());
+            let streamed: Vec<Verdict> = told(inputs, &Settings::default()).into_values().collect();
+            for (way, verdicts) in [("exact", &exact), ("stream", &streamed)] {
+                for verdict in verdicts {
+                    let is_right = is(verdict, Class::Quilt) == (verdict.id == "http://quilt.example/");
+                    assert!(is_right, "{n_copies} copies, first: {is_first}, {way}: {verdict:?}");
+                }
+            }
+        }
+    }
+}
+
 /// Five others quote all of an article between them. Who links to it took from it, whoever came first; without a link, or where the
 /// article links to them as well, nothing tells who took from whom.
 #[test]
