@@ -414,6 +414,7 @@ fn store_problems(settings: &Settings, problems: &mut Vec<String>) {
         ("quilt.source_own_min", quilt.source_own_min),
         ("quilt.linked_min", quilt.linked_min),
         ("template.frame_min", template.frame_min),
+        ("template.frame_beside_min", template.frame_beside_min),
         ("template.leader_below", template.leader_below),
         ("template.merge_min", template.merge_min),
         ("template.linked_min", template.linked_min),
@@ -471,6 +472,7 @@ fn store_problems(settings: &Settings, problems: &mut Vec<String>) {
     for (low_key, low, high_key, high) in [
         ("mirror.core_cosine_min", mirror.core_cosine_min, "mirror.cosine_min", mirror.cosine_min),
         ("mirror.head_min", mirror.head_min, "mirror.prototype_below", mirror.prototype_below),
+        ("template.frame_beside_min", template.frame_beside_min, "template.frame_min", template.frame_min),
         ("template.frame_min", template.frame_min, "template.merge_min", template.merge_min),
         ("template.frame_min", template.frame_min, "template.leader_below", template.leader_below),
     ] {
@@ -507,7 +509,7 @@ mod tests {
     #[test]
     fn each_problem_is_named_with_its_values() {
         type Change = fn(&mut Settings);
-        let table: [(Change, &str); 25] = [
+        let table: [(Change, &str); 26] = [
             (|s| s.store.memory = 1000, "store.memory (1000) must be at least 1048576"),
             (
                 |s| s.store.memory = 4 << 20,
@@ -535,6 +537,10 @@ mod tests {
                 "template.bins_min (20) must not be above template.bins_alone_min (10)",
             ),
             (|s| s.template.merge_min = 0.6, "template.frame_min (0.65) must not be above template.merge_min (0.6)"),
+            (
+                |s| s.template.frame_beside_min = 0.7,
+                "template.frame_beside_min (0.7) must not be above template.frame_min (0.65)",
+            ),
             (
                 |s| s.snapshot.holder = "10.0.0.5:8470".into(),
                 "snapshot.holder (\"10.0.0.5:8470\") must be empty or the",

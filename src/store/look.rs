@@ -124,7 +124,13 @@ impl Look {
         let score = match frame {
             Some(frame) if frame >= settings.frame_min && self.stylesheets_agree(other) => frame,
             // Pages that share a stylesheet have not made up the names: then their frames have the last word.
-            Some(_) if self.n_common_stylesheets(other) == 0 && bins >= settings.bins_alone_min => style,
+            Some(frame)
+                if self.n_common_stylesheets(other) == 0
+                    && bins >= settings.bins_alone_min
+                    && frame >= settings.frame_beside_min =>
+            {
+                style
+            }
             None if bins >= settings.bins_min => style,
             _ => 0.0,
         };

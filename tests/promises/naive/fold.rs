@@ -627,7 +627,8 @@ impl<'a> Naive<'a> {
                 let share_a_sheet = a.stylesheets.iter().any(|sheet| b.stylesheets.contains(sheet));
                 if agree {
                     similarity
-                } else if !share_a_sheet && n_bins >= settings.bins_alone_min {
+                } else if !share_a_sheet && n_bins >= settings.bins_alone_min && similarity >= settings.frame_beside_min
+                {
                     style
                 } else {
                     0.0

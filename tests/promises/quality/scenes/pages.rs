@@ -5,9 +5,10 @@ use super::super::corpora::html_page;
 use super::super::{Input, folded, is, is_full, judged, judged_exactly, share, with_memory};
 use super::{at, heads, told};
 use seamripper::config::Settings;
+use seamripper::signature::keyed::mix;
 use seamripper::verdict::event::{Class, TextView};
 use seamripper::verdict::relation::Direction;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[test]
 fn a_home_page_of_its_own_articles_is_no_quilt() {
@@ -108,6 +109,44 @@ fn what_everybody_loads_makes_no_template() {
         assert!(makers.values().all(|makers| makers.len() == 1), "{own}: {makers:?}");
         let n_clustered: usize = makers.values().flat_map(BTreeMap::values).sum();
         assert!(n_clustered >= 70, "pages of one maker are still of one template: {makers:?}");
+    }
+}
+
+/// What a service gives to embed one of its posts: much markup, the same for everybody, and a number of the post.
+fn embedded(post: u64) -> String {
+    const STYLES: [&str; 7] = [
+        "padding:19% 0;",
+        " width: 0; height: 0; ",
+        "transform: translateX(9px) translateY(-18px);",
+        " border-top: 8px solid #F4F4F4; ",
+        "background:#FFF; ",
+        "box-shadow:0 0 1px 0 rgba(0,0,0,0.5),0 1px 10px 0;",
+        "width:calc(100% - 2px); ",
+    ];
+    let style = |n: u64| -> String { (0..4).map(|place| STYLES[(mix(n, place) % 7) as usize]).collect() };
+    let boxes: String = (0..40).map(|n| format!("<div style=\"{}\"></div>", style(n))).collect();
+    format!("<blockquote class=\"post\" data-post-permalink=\"https://post.example/p/{post}/\">{boxes}</blockquote>")
+}
+
+/// Four makers on five sites each show a post that is embedded. What they have in common is the post.
+#[test]
+fn an_embedded_post_makes_no_template() {
+    let page = |number: u64| {
+        let url = format!("http://maker{}-site{}.example/{number}", number % 4, number / 4);
+        let (own, body) =
+            (format!("<link rel=\"stylesheet\" href=\"/{number}.css\">"), handmade(number as usize % 4, number));
+        let html = format!("<html><head>{own}</head><body>{body}{}</body></html>", embedded(number));
+        html_page(&url, Some(&url), &html)
+    };
+    let maker = |id: &str| id.strip_prefix("http://").and_then(|rest| rest.split('-').next()).unwrap().to_owned();
+    let inputs: Vec<Input> = (0..20).map(page).collect();
+    for verdicts in [judged(inputs.clone(), &Settings::default()), judged_exactly(inputs, &Settings::default())] {
+        let mut makers: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for verdict in folded(&verdicts) {
+            let cluster = verdict.cluster.clone().unwrap_or_else(|| verdict.id.clone());
+            makers.entry(cluster).or_default().insert(maker(&verdict.id));
+        }
+        assert!(makers.values().all(|makers| makers.len() == 1), "{makers:?}");
     }
 }
 

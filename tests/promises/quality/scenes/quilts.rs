@@ -218,7 +218,7 @@ fn passages_that_stand_on_two_sites_make_a_quilt() {
         for is_first in [true, false] {
             let (before, after) =
                 if is_first { (&[quilt.clone()][..], &hosts[..]) } else { (&hosts[..], &[quilt.clone()][..]) };
-            let inputs = [before, after, &[late.clone()]].concat();
+            let inputs = [before, after, std::slice::from_ref(&late)].concat();
             let exact = judged_exactly(inputs.clone(), &Settings::default());
             let streamed: Vec<Verdict> = told(inputs, &Settings::default()).into_values().collect();
             for (way, verdicts) in [("exact", &exact), ("stream", &streamed)] {
