@@ -322,9 +322,14 @@ pub struct Named {
 }
 
 impl Cover {
+    /// Whether so much stands in others as in a quilt, in however many.
+    pub fn is_patchwork(&self, settings: &QuiltSettings) -> bool {
+        self.fraction >= settings.fraction_min
+    }
+
     /// Whether this makes a quilt.
     pub fn is_quilt(&self, settings: &QuiltSettings) -> bool {
-        self.fraction >= settings.fraction_min && self.sources.len() >= settings.sources_min
+        self.is_patchwork(settings) && self.sources.len() >= settings.sources_min
     }
 
     /// The share of the document's words that stand in a source.

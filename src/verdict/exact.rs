@@ -15,7 +15,7 @@ use super::cover::{Bits, Cloth, Cover};
 use super::event::Verdict;
 use super::judge::{Found, Judge};
 use super::kinship::{self, Kin};
-use super::standings::{Extent, KnownSource};
+use super::standings::{Extent, Fabric, KnownSource};
 use crate::config::Settings;
 use crate::store::{Arrival, Held, Holders, Ref, Settled, Store};
 use std::cmp::Reverse;
@@ -151,16 +151,27 @@ impl Judge {
     }
 
     fn sweep(&self, cases: &mut [Case], settled: &[Settled]) {
-        let mut quilts: HashMap<Ref, bool> = HashMap::new();
+        let mut fabrics: HashMap<Ref, Fabric> = HashMap::new();
         for _ in 0..SWEEPS_MAX {
             let mut is_at_rest = true;
             for (case, settled) in cases.iter_mut().zip(settled) {
-                let is_source = |source: &KnownSource| {
-                    self.quilt.quilts_are_sources || !quilts.get(&source.of).copied().unwrap_or(false)
-                };
+                let fabric = |of: Ref| fabrics.get(&of).copied().unwrap_or_default();
+                let is_source = |of: Ref| self.quilt.quilts_are_sources || !fabric(of).is_quilt;
                 let mut eligible: Vec<usize> =
-                    (0..case.known.len()).filter(|&number| is_source(&case.known[number])).collect();
+                    (0..case.known.len()).filter(|&number| is_source(case.known[number].of)).collect();
                 case.decide(self, &eligible);
+                if self.lacks_sources(&case.cover) {
+                    // As in [`Judge::decided`].
+                    let is_whole = |number: &usize| !fabric(case.known[*number].of).is_patchwork;
+                    let whole: Vec<usize> = eligible.iter().copied().filter(is_whole).collect();
+                    if whole.len() < eligible.len() {
+                        case.decide(self, &whole);
+                        match case.cover.is_quilt(&self.quilt) {
+                            true => eligible = whole,
+                            false => case.decide(self, &eligible),
+                        }
+                    }
+                }
                 let is_quoter = |number: &usize| case.are_quoters.get(*number).copied().unwrap_or(false);
                 if case.cover.is_quilt(&self.quilt) && eligible.iter().any(is_quoter) {
                     eligible.retain(|number| !is_quoter(number));
@@ -168,11 +179,12 @@ impl Judge {
                 }
                 // Heads come before their copies.
                 let head = settled.joined.as_ref().and(settled.head);
-                let head_is_quilt = head.is_none_or(|head| quilts.get(&head).copied().unwrap_or(false));
+                let head_is_quilt = head.is_none_or(|head| fabric(head).is_quilt);
                 case.is_quilt = case.cover.is_quilt(&self.quilt) && head_is_quilt;
                 if let Some(own) = settled.head.filter(|_| settled.learns) {
-                    let was_quilt = quilts.insert(own, case.is_quilt).unwrap_or(false);
-                    is_at_rest &= was_quilt == case.is_quilt;
+                    let is_patchwork = case.cover.is_patchwork(&self.quilt);
+                    let now = Fabric { is_quilt: case.is_quilt, is_patchwork };
+                    is_at_rest &= fabrics.insert(own, now).unwrap_or_default() == now;
                 }
             }
             if is_at_rest {

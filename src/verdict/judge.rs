@@ -21,7 +21,7 @@ use super::mirror::Kindred;
 use super::quilt::{Others, quilt_features};
 use super::said::Said;
 use super::scores::Scores;
-use super::standings::{KnownSource, LINKS_MAX, Standing, Standings, TurnedAway, remember};
+use super::standings::{Fabric, KnownSource, LINKS_MAX, Standing, Standings, TurnedAway, remember};
 use crate::config::{MirrorSettings, QuiltSettings, RevisionSettings, Settings};
 use crate::document::Kind;
 use crate::document::links::Location;
@@ -55,6 +55,7 @@ struct Decision {
     known: Vec<KnownSource>,
     /// The sources that the quilt names, ascending.
     named: Vec<Ref>,
+    fabric: Fabric,
 }
 
 /// What was found of a document, for [`Judge::said`].
@@ -203,11 +204,12 @@ impl Judge {
         scores: &Scores<'_>,
         store: &Store,
     ) -> Verdict {
-        let Decision { said, quilt, known, named } = self.decision(arrival, settled, hits, scores, store, |_| false);
+        let Decision { said, quilt, known, named, fabric } =
+            self.decision(arrival, settled, hits, scores, store, |_| false);
         if let Some(own) = settled.head.filter(|_| settled.learns) {
             let links = arrival.signatures.links.iter().take(LINKS_MAX).map(|link| *link as u32).collect();
             let standing = Standing { sources: known, named, said: said.packed(), links };
-            self.standings.begin(own, settled.position, &standing, quilt.is_some());
+            self.standings.begin(own, settled.position, &standing, fabric);
             self.witness(own, settled, &scores.sources, arrival, store);
         }
         self.verdict(arrival, settled, said, quilt)
@@ -240,7 +242,8 @@ impl Judge {
         let own = settled.head.filter(|_| settled.learns);
         let link = self.own_link(arrival);
         let links_to = |of: Ref, link: u32| !gone(of) && self.standings.links_to(of, link);
-        let others = Others { is_source: &is_source, links_to: &links_to };
+        let is_patchwork = |of: Ref| !gone(of) && self.standings.fabric(of).is_patchwork;
+        let others = Others { is_source: &is_source, is_patchwork: &is_patchwork, links_to: &links_to };
         let (mut cover, mut named) = self.decided(cloth, &known, link, others);
         if let Some(own) = own.filter(|_| cover.is_quilt(&self.quilt) && !self.quilt.quilts_are_sources) {
             let takers = self.takers(own, arrival, sources, &named, store, others);
@@ -258,7 +261,8 @@ impl Judge {
         let said = self.said(arrival, settled, &found, store, &links_here);
         let mut named: Vec<Ref> = if is_quilt { named.iter().map(|source| source.of).collect() } else { Vec::new() };
         named.sort_unstable();
-        Decision { said, quilt, named, known }
+        let fabric = Fabric { is_quilt, is_patchwork: cover.is_patchwork(&self.quilt) };
+        Decision { said, quilt, named, known, fabric }
     }
 
     /// What is said of a document beside whose words it holds. `links_here` knows which heads link to it.

@@ -14,7 +14,7 @@ use super::judge::{Judge, classes};
 use super::labels::Bearings;
 use super::parts::{Excerpts, is_part};
 use super::said::Said;
-use super::standings::{Extent, KnownSource, remember};
+use super::standings::{Extent, Fabric, KnownSource, remember};
 use crate::store::{Arrival, Card, Ref, Server, Settled, Store, cluster_name};
 
 /// What a document shares in grams with one head.
@@ -34,6 +34,8 @@ pub(super) struct Shared {
 pub(super) struct Others<'a> {
     /// Which may be a source.
     pub(super) is_source: &'a dyn Fn(Ref) -> bool,
+    /// Which are themselves made of others, as a quilt is.
+    pub(super) is_patchwork: &'a dyn Fn(Ref) -> bool,
     /// Which link there.
     pub(super) links_to: &'a dyn Fn(Ref, u32) -> bool,
 }
@@ -75,8 +77,10 @@ impl Judge {
         Quilt { patch_fraction: cover.fraction, kind, sources }
     }
 
-    /// The cover of a document under `link` by those of `known` that may be one. Where it makes a quilt, and only there, sources are
-    /// asked whether they link here: then they took from here, unless this document links to them too.
+    /// The cover of a document under `link` by those of `known` that may be one. Quilts of the same passages hold more of each other
+    /// than any source does, and two or three of them are all of a fourth: where sources are all that is missing, those that are made of
+    /// others are left out. Where the cover makes a quilt, and only there, sources are asked whether they link here: then they took from
+    /// here, unless this document links to them too.
     pub(super) fn decided<'a>(
         &self,
         cloth: &Cloth,
@@ -84,8 +88,15 @@ impl Judge {
         link: Option<u32>,
         others: Others<'_>,
     ) -> (Cover, Vec<&'a KnownSource>) {
-        let Others { is_source, links_to } = others;
-        let (cover, named) = self.cover(cloth, known, is_source);
+        let Others { is_source, is_patchwork, links_to } = others;
+        let is_whole = |of: Ref| is_source(of) && !is_patchwork(of);
+        let (mut is_source, (mut cover, mut named)) = (is_source, self.cover(cloth, known, is_source));
+        if self.lacks_sources(&cover) && known.iter().any(|source| is_patchwork(source.of)) {
+            let by_others = self.cover(cloth, known, is_whole);
+            if by_others.0.is_quilt(&self.quilt) {
+                (is_source, (cover, named)) = (&is_whole, by_others);
+            }
+        }
         let Some(link) = link.filter(|_| !self.quilt.quoters_are_sources && cover.is_quilt(&self.quilt)) else {
             return (cover, named);
         };
@@ -95,6 +106,11 @@ impl Judge {
             true => (cover, named),
             false => self.cover(cloth, known, |of| is_source(of) && !quoters.contains(&of)),
         }
+    }
+
+    /// Whether a document is a patchwork of too few sources to be a quilt, and others may be looked for.
+    pub(super) fn lacks_sources(&self, cover: &Cover) -> bool {
+        cover.is_patchwork(&self.quilt) && !cover.is_quilt(&self.quilt) && !self.quilt.quilts_are_sources
     }
 
     /// The cover by those sources that may be one, and these sources by the numbers in the cover.
@@ -133,7 +149,8 @@ impl Judge {
         card: &Card,
     ) -> (Cover, Vec<&'a KnownSource>) {
         let links_to = |of: Ref, link: u32| self.standings.links_to(of, link);
-        let others = Others { is_source: &|of| self.is_source(of), links_to: &links_to };
+        let is_patchwork = |of: Ref| self.standings.fabric(of).is_patchwork;
+        let others = Others { is_source: &|of| self.is_source(of), is_patchwork: &is_patchwork, links_to: &links_to };
         self.decided(cloth, known, self.card_link(card), others)
     }
 
@@ -224,6 +241,7 @@ impl Judge {
         let cloth = self.cloth(&card);
         let (cover, named) = self.decided_now(&cloth, &standing.sources, &card);
         let (was_quilt, is_quilt) = (self.standings.is_quilt(of), cover.is_quilt(&self.quilt));
+        self.standings.set_fabric(of, Fabric { is_quilt, is_patchwork: cover.is_patchwork(&self.quilt) });
         let mut names: Vec<Ref> = if is_quilt { named.iter().map(|source| source.of).collect() } else { Vec::new() };
         names.sort_unstable();
         if was_quilt == is_quilt && names == standing.named {
@@ -233,7 +251,6 @@ impl Judge {
         let mut said = standing.said()?;
         quilt_features(&mut said.features, &cover, &named);
         (standing.named, standing.said) = (names, said.packed());
-        self.standings.set_quilt(of, is_quilt);
         self.standings.update(of, &standing);
         if was_quilt != is_quilt {
             // Whoever takes it for a source, or is one of its own, may see things differently now.

@@ -108,11 +108,20 @@ impl Extent {
     }
 }
 
+/// What the words of a document are, by the last decision.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Fabric {
+    /// Whether it is a quilt.
+    pub(super) is_quilt: bool,
+    /// Whether so much of it stands in others that it would be one with enough sources.
+    pub(super) is_patchwork: bool,
+}
+
 /// The fixed part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Row {
     generation: u16,
-    is_quilt: bool,
+    fabric: Fabric,
     is_queued: bool,
     revision: u32,
     handle: Option<Handle>,
@@ -163,22 +172,27 @@ impl Standings {
     }
 
     /// A new head takes its place.
-    pub(super) fn begin(&mut self, of: Ref, position: u64, standing: &Standing, is_quilt: bool) {
+    pub(super) fn begin(&mut self, of: Ref, position: u64, standing: &Standing, fabric: Fabric) {
         let slot = of.slot as usize;
         self.rows.grow(slot + 1);
         self.free(of.slot);
-        self.rows[slot] = Row { generation: of.generation, is_quilt, born: position, ..Row::default() };
+        self.rows[slot] = Row { generation: of.generation, fabric, born: position, ..Row::default() };
         self.put(of, standing);
     }
 
     /// Whether `of` is judged a quilt.
     pub(super) fn is_quilt(&self, of: Ref) -> bool {
-        self.row(of).is_some_and(|row| row.is_quilt)
+        self.fabric(of).is_quilt
     }
 
-    pub(super) fn set_quilt(&mut self, of: Ref, is_quilt: bool) {
+    /// What the words of `of` are.
+    pub(super) fn fabric(&self, of: Ref) -> Fabric {
+        self.row(of).map(|row| row.fabric).unwrap_or_default()
+    }
+
+    pub(super) fn set_fabric(&mut self, of: Ref, fabric: Fabric) {
         if let Some(row) = self.row_mut(of) {
-            row.is_quilt = is_quilt;
+            row.fabric = fabric;
         }
     }
 
@@ -381,7 +395,7 @@ mod tests {
     fn a_record_waits_once() {
         let mut standings = Standings::new(100, 2, 16);
         for slot in 0..4 {
-            standings.begin(refer(slot), u64::from(slot), &Standing::default(), false);
+            standings.begin(refer(slot), u64::from(slot), &Standing::default(), Fabric::default());
         }
         for slot in [0, 0, 1, 1, 2] {
             standings.enqueue(refer(slot));
@@ -415,7 +429,8 @@ mod tests {
     fn what_gives_way_is_counted() {
         let mut standings = Standings::new(40, 2, 16);
         for slot in 0..100 {
-            standings.begin(refer(slot), u64::from(slot), &Standing::default(), slot == 0);
+            let fabric = Fabric { is_quilt: slot == 0, is_patchwork: slot == 0 };
+            standings.begin(refer(slot), u64::from(slot), &Standing::default(), fabric);
         }
         let n_kept = (0..100).filter(|&slot| standings.get(refer(slot)).is_some()).count() as u64;
         assert_eq!(standings.turned_away().n_standings, 100 - n_kept);
@@ -431,7 +446,7 @@ mod tests {
                 refer(slot),
                 u64::from(slot),
                 &Standing { links: vec![slot; 9], ..Standing::default() },
-                slot % 3 == 0,
+                Fabric { is_quilt: slot % 3 == 0, is_patchwork: slot % 2 == 0 },
             );
             standings.enqueue(refer(slot));
         }

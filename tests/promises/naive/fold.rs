@@ -44,6 +44,7 @@ struct Standing {
     sources: Vec<Known>,
     named: BTreeSet<Of>,
     is_quilt: bool,
+    is_patchwork: bool,
     is_queued: bool,
 }
 
@@ -402,19 +403,29 @@ impl<'a> Naive<'a> {
         link.is_some_and(|link| self.arrivals[of].signatures.links.contains(&link))
     }
 
-    /// The sources of `this` among the `known`, if they make a quilt.
-    fn cover(&self, this: Of, cloth: &Cloth<'_>, known: &[Known]) -> BTreeSet<Of> {
+    /// The sources of `this` among the `known`, if they make a quilt, and whether so much stands in them as in one.
+    fn cover(&self, this: Of, cloth: &Cloth<'_>, known: &[Known]) -> (BTreeSet<Of>, bool) {
         let is_quilt = |of: &Of| self.standings.get(of).is_some_and(|standing| standing.is_quilt);
         let mut sources: Vec<&Known> = known.iter().filter(|(of, _, _)| !is_quilt(of)).collect();
         let covered = |sources: &[&Known]| {
             let sources = self.without_parts(this, sources);
             let cover = cloth.cover(sources.iter().map(|(_, bits, _)| bits));
             let is_one = cover.is_quilt(&self.settings.quilt);
-            cover.sources.iter().filter(|_| is_one).map(|source| sources[source.number].0).collect::<BTreeSet<Of>>()
+            let named = cover.sources.iter().filter(|_| is_one).map(|source| sources[source.number].0);
+            (named.collect::<BTreeSet<Of>>(), cover.fraction >= self.settings.quilt.fraction_min)
         };
-        let named = covered(&sources);
-        if named.is_empty() || self.settings.quilt.quoters_are_sources {
-            return named;
+        let mut found = covered(&sources);
+        if found.0.is_empty() && found.1 && !self.settings.quilt.quilts_are_sources {
+            // Without those that are made of others themselves.
+            let is_patchwork = |of: &Of| self.standings.get(of).is_some_and(|standing| standing.is_patchwork);
+            let whole: Vec<&Known> = sources.iter().copied().filter(|(of, _, _)| !is_patchwork(of)).collect();
+            let by_whole = covered(&whole);
+            if !by_whole.0.is_empty() {
+                (sources, found) = (whole, by_whole);
+            }
+        }
+        if found.0.is_empty() || self.settings.quilt.quoters_are_sources {
+            return found;
         }
         // Who links here, and is not linked to from here, took from here.
         sources.retain(|(of, _, _)| !self.links_to(*of, this) || self.links_to(this, *of));
@@ -489,7 +500,7 @@ impl<'a> Naive<'a> {
         let before = quilts(self);
         let mut known: Vec<Known> = known.collect();
         known = remembered(&known, self.settings.quilt.remembered_max, &before);
-        let mut named = self.cover(this, &cloth, &known);
+        let (mut named, _) = self.cover(this, &cloth, &known);
         if learns {
             // Sources that are quilts as soon as they know of this one took from it.
             let is_taker = |of: &Of| {
@@ -503,13 +514,14 @@ impl<'a> Naive<'a> {
                 let mut sources = standing.sources.clone();
                 let bits = bits(&theirs, &mut grams.iter().map(|gram| gram.1));
                 sources.push((this, bits, is_part(this, grams.len())));
-                !self.cover(*of, &theirs, &sources).is_empty()
+                !self.cover(*of, &theirs, &sources).0.is_empty()
             };
             let takers: BTreeSet<Of> = named.iter().copied().filter(is_taker).collect();
             let others: Vec<Known> = known.iter().filter(|(of, _, _)| !takers.contains(of)).cloned().collect();
-            named = self.cover(this, &cloth, &others);
-            let standing =
-                Standing { sources: known, named: named.clone(), is_quilt: !named.is_empty(), is_queued: false };
+            let is_patchwork;
+            (named, is_patchwork) = self.cover(this, &cloth, &others);
+            let is_quilt = !named.is_empty();
+            let standing = Standing { sources: known, named: named.clone(), is_quilt, is_patchwork, is_queued: false };
             self.standings.insert(this, standing);
             let now = quilts(self);
             let parts: Vec<bool> = shared.iter().map(|(_, grams)| is_part(this, grams.len())).collect();
@@ -550,7 +562,9 @@ impl<'a> Naive<'a> {
         let lives = |of: &Of| self.prototypes.contains_key(of);
         if standing.named.iter().all(lives) {
             standing.sources.retain(|(source, _, _)| lives(source));
-            let named = self.cover(of, &self.cloth(of), &standing.sources);
+            let (named, is_patchwork) = self.cover(of, &self.cloth(of), &standing.sources);
+            self.standings.get_mut(&of).unwrap().is_patchwork = is_patchwork;
+            standing.is_patchwork = is_patchwork;
             if named != standing.named {
                 let flips = named.is_empty() == standing.is_quilt;
                 (standing.is_quilt, standing.named) = (!named.is_empty(), named.clone());

@@ -202,6 +202,28 @@ fn excerpts_of_one_article_are_no_quilts() {
     }
 }
 
+/// One stock of passages, and pages that are each made of some of them: two such pages have more in common than either has with an
+/// article, and are no sources of each other.
+#[test]
+fn quilts_of_one_stock_are_quilts() {
+    let article = |number: u64| at(&format!("http://article{number}.example/"), &sentences(1200 + number, 0..20));
+    let quilt = |number: u64| {
+        let taken = (0..6).map(|place| (2 * number + place) % 12);
+        let patches: Vec<String> = taken.flat_map(|article| sentences(1200 + article, 6..11)).collect();
+        at(&format!("http://quilt{number}.example/"), &patches)
+    };
+    let (articles, quilts): (Vec<Input>, Vec<Input>) = ((0..12).map(article).collect(), (0..6).map(quilt).collect());
+    for inputs in [[articles.clone(), quilts.clone()].concat(), [quilts, articles].concat()] {
+        let exact = judged_exactly(inputs.clone(), &Settings::default());
+        let streamed: Vec<Verdict> = told(inputs, &Settings::default()).into_values().collect();
+        for (way, verdicts) in [("exact", &exact), ("stream", &streamed)] {
+            let wrong = verdicts.iter().filter(|verdict| is(verdict, Class::Quilt) != verdict.id.contains("quilt"));
+            let wrong: BTreeSet<&str> = wrong.map(|verdict| verdict.id.as_str()).collect();
+            assert!(wrong.is_empty(), "{way}: {wrong:?}");
+        }
+    }
+}
+
 /// Six passages, each on several sites that have a few words of their own beside it: a short post and those who copied it. A seventh site
 /// that comes last has half of one of them.
 #[test]
