@@ -132,6 +132,13 @@ pub(super) fn rules(settings: &Settings) -> Vec<String> {
         ),
     );
     refuse(
+        text.terms_min_unspaced < text.terms_min,
+        format!(
+            "text.terms_min_unspaced ({}) must not be below text.terms_min ({})",
+            text.terms_min_unspaced, text.terms_min
+        ),
+    );
+    refuse(
         imatch.terms_min.get() < text.terms_min,
         format!("imatch.terms_min ({}) must not be below text.terms_min ({})", imatch.terms_min, text.terms_min),
     );
@@ -509,7 +516,7 @@ mod tests {
     #[test]
     fn each_problem_is_named_with_its_values() {
         type Change = fn(&mut Settings);
-        let table: [(Change, &str); 26] = [
+        let table: [(Change, &str); 27] = [
             (|s| s.store.memory = 1000, "store.memory (1000) must be at least 1048576"),
             (
                 |s| s.store.memory = 4 << 20,
@@ -547,6 +554,7 @@ mod tests {
             ),
             (|s| s.snapshot.holder = "https://h.example".into(), "snapshot.holder (\"https://h.example\") must be"),
             (|s| s.snapshot.holder = "http://h.example/?x".into(), "snapshot.holder (\"http://h.example/?x\") must be"),
+            (|s| s.text.terms_min_unspaced = 4, "text.terms_min_unspaced (4) must not be below text.terms_min (5)"),
             (|s| s.quilt.remembered_max = 3, "quilt.remembered_max (3) must not be below quilt.sources_min (4)"),
             (|s| s.milter.mails_max = 0, "milter.mails_max (0) must lie in 1 to 65536"),
             (

@@ -140,6 +140,7 @@ pub struct Limits {
 #[expect(missing_docs, reason = "default.toml explains every key, once")]
 pub struct TextSettings {
     pub terms_min: usize,
+    pub terms_min_unspaced: usize,
     pub digits_masked_min: usize,
     pub sentence_chars_min: usize,
 }

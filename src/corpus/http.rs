@@ -2,11 +2,14 @@
 
 use super::Cause;
 use super::form::Form;
+use super::packing::Packing;
 use crate::config::Limits;
 use crate::document::Rejection;
 use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use std::io::{self, Read};
 
+/// RFC 9659: senders use no larger window, 8 MiB.
+const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 /// Headers of one response; real ones have under 60.
 const HEADERS_MAX: usize = 256;
 
@@ -40,8 +43,20 @@ pub(super) fn is_read(content_type: &str) -> bool {
     ["text/html", "application/xhtml+xml", "text/plain"].iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
+/// Gives the status line of another version of HTTP the form of the one that is parsed: what was received by HTTP/2 has no such line, and
+/// crawlers make one up (`HTTP/2 200`).
+fn as_of_http_1(response: &mut Vec<u8>) {
+    let Some(version) = response.strip_prefix(b"HTTP/") else { return };
+    let n = version.iter().take(4).take_while(|byte| byte.is_ascii_digit() || **byte == b'.').count();
+    let (number, rest) = version.split_at(n);
+    if number != b"1.1" && number.first().is_some_and(u8::is_ascii_digit) && rest.first() == Some(&b' ') {
+        response.splice(b"HTTP/".len()..b"HTTP/".len() + n, *b"1.1");
+    }
+}
+
 /// The page in a whole response.
 pub(super) fn page(mut response: Vec<u8>, limits: &Limits) -> Result<Page, NoPage> {
+    as_of_http_1(&mut response);
     let head = Head::read(&response)?;
     if head.status != 200 {
         return Err(NoPage::Status);
@@ -61,6 +76,12 @@ pub(super) fn page(mut response: Vec<u8>, limits: &Limits) -> Result<Page, NoPag
             "gzip" | "x-gzip" if body.starts_with(&[0x1f, 0x8b]) => unpacked(MultiGzDecoder::new(&body[..]), limits)?,
             "gzip" | "x-gzip" => body,
             "deflate" => inflated(body, limits)?,
+            "zstd" if body.starts_with(Packing::Zstd.magic()) => {
+                let mut decoder = zstd::Decoder::with_buffer(&body[..]).map_err(Cause::from)?;
+                decoder.window_log_max(ZSTD_WINDOW_LOG_MAX).map_err(Cause::from)?;
+                unpacked(decoder, limits)?
+            }
+            "zstd" => body,
             other => return Err(Cause::Unsupported(format!("content encoding `{other}` is not supported")).into()),
         };
     }
@@ -103,7 +124,9 @@ impl Head {
         for header in parsed.headers {
             let value = String::from_utf8_lossy(header.value);
             if header.name.eq_ignore_ascii_case("content-type") {
-                head.content_type.get_or_insert_with(|| value.into_owned());
+                // An empty one says as much as none.
+                let said = Some(value.into_owned()).filter(|name| !name.trim().is_empty());
+                head.content_type = head.content_type.take().or(said);
             } else if header.name.eq_ignore_ascii_case("content-encoding") {
                 head.encodings = value.into_owned();
             } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
@@ -190,6 +213,7 @@ mod tests {
         let gzip = all(GzEncoder::new(HTML, Compression::default()));
         let zlib = all(ZlibEncoder::new(HTML, Compression::default()));
         let bare = all(DeflateEncoder::new(HTML, Compression::default()));
+        let zstd = zstd::encode_all(HTML, 3).unwrap();
         let chunked = [
             format!("{:x}; x=y\r\n", 10).as_bytes(),
             &gzip[..10],
@@ -207,6 +231,8 @@ mod tests {
             ("Content-Encoding: deflate\r\n", &zlib),
             ("Content-Encoding: deflate\r\n", &bare),
             ("Content-Encoding: deflate\r\n", HTML),
+            ("Content-Encoding: zstd\r\n", &zstd),
+            ("Content-Encoding: Zstd\r\n", HTML),
             ("Content-Encoding: gzip, identity\r\nTransfer-Encoding: chunked\r\n", &chunked),
             ("Transfer-Encoding: chunked\r\n", HTML),
         ] {
@@ -221,6 +247,8 @@ mod tests {
         assert!(matches!(response("Content-Type: image/png\r\n", b"x"), Err(NoPage::Type)));
         assert!(matches!(response("", b"{}"), Err(NoPage::Type)));
         assert!(response("", b" <html>").is_ok());
+        assert!(matches!(response("Content-Type: \r\n", b"{}"), Err(NoPage::Type)));
+        assert_eq!(response("Content-Type: \r\n", b" <html>").unwrap().content_type, None);
         assert!(matches!(response("Content-Encoding: br\r\n", HTML), Err(NoPage::Trouble(Cause::Unsupported(_)))));
         let limits = crate::config::Settings::default().limits;
         assert!(matches!(page(b"HTTP/1.1 404 Not Found\r\n\r\n".to_vec(), &limits), Err(NoPage::Status)));
@@ -229,16 +257,34 @@ mod tests {
     }
 
     #[test]
+    fn status_lines_of_every_version_are_read() {
+        let limits = crate::config::Settings::default().limits;
+        let status = |line: &str| page(format!("{line}\r\nContent-Type: text/html\r\n\r\n<p>").into(), &limits);
+        for version in ["HTTP/1.0", "HTTP/1.1", "HTTP/2", "HTTP/2.0", "HTTP/3"] {
+            for end in [" 200", " 200 ", " 200 OK"] {
+                let page = status(&format!("{version}{end}")).unwrap();
+                assert_eq!(page.body, b"<p>", "{version}{end}");
+            }
+            assert!(matches!(status(&format!("{version} 301")), Err(NoPage::Status)));
+        }
+        for damaged in ["HTTP/ 200", "HTTP/x 200", "HTTP/2", "HTTP/12345 200", "HTTP/2 x"] {
+            assert!(matches!(status(damaged), Err(NoPage::Trouble(Cause::Damaged(_)))), "{damaged}");
+        }
+    }
+
+    #[test]
     fn a_bomb_in_a_response_is_rejected() {
         let limits = crate::config::Limits { unpacked_bytes_max: 100_000, ..crate::config::Settings::default().limits };
-        let bomb = all(GzEncoder::new(io::repeat(b'a').take(1_000_000), Compression::default()));
-        let response =
-            [b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n\r\n", &bomb[..]].concat();
-        let outcome = page(response, &limits);
-        assert!(matches!(
-            outcome,
-            Err(NoPage::Trouble(Cause::Rejected(Rejection::UnpacksTooLarge { limit: 100_000 })))
-        ));
+        let zeros = || io::repeat(b'a').take(1_000_000);
+        let gzip = all(GzEncoder::new(zeros(), Compression::default()));
+        for (name, bomb) in [("gzip", gzip), ("zstd", zstd::encode_all(zeros(), 3).unwrap())] {
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: {name}\r\n\r\n");
+            let outcome = page([head.as_bytes(), &bomb].concat(), &limits);
+            assert!(
+                matches!(outcome, Err(NoPage::Trouble(Cause::Rejected(Rejection::UnpacksTooLarge { limit: 100_000 })))),
+                "{name}"
+            );
+        }
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! From paths to tapes: folders in name order, files by their form, archives by their members.
 
 use super::form::{self, Form, SNIFFED_BYTES};
-use super::packing::Packing;
+use super::packing::{GARBAGE, Packing};
 use super::patient::{self, Patient};
 use super::tape::Tape;
 use super::{Cause, Options, Session, lines, mbox, tar, warc};
 use crate::config::Limits;
 use crate::document::{Carrier, Format, Record, Rejection};
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufRead, IsTerminal, Read};
 use std::ops::ControlFlow;
@@ -181,14 +182,21 @@ fn read_tape(tape: &mut Tape<'_>, met: Met<'_>, session: &mut Session<'_>) -> Co
     match packing {
         None => read_form(tape, form, met, false, session),
         Some(packing) if form == Form::Warc => warc::read_packed(tape, packing, met.place, session),
-        Some(packing) => match packing.unpacked(tape) {
-            Ok(source) => {
-                let guarded =
-                    Tape::new(source).guarded(&session.options.n_bytes_read, session.limits.unpacked_bytes_max);
-                read_form(&mut { guarded }, form, Met { size: None, ..met }, true, session)
+        Some(packing) => {
+            let has_garbage = Cell::new(false);
+            match packing.unpacked(tape, &has_garbage) {
+                Ok(source) => {
+                    let guarded =
+                        Tape::new(source).guarded(&session.options.n_bytes_read, session.limits.unpacked_bytes_max);
+                    read_form(&mut { guarded }, form, Met { size: None, ..met }, true, session)?;
+                }
+                Err(error) => return session.trouble(met.place, error),
             }
-            Err(error) => session.trouble(met.place, error),
-        },
+            match has_garbage.get() {
+                true => session.trouble(met.place, Cause::Damaged(GARBAGE.into())),
+                false => ControlFlow::Continue(()),
+            }
+        }
     }
 }
 

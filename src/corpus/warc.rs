@@ -9,7 +9,7 @@
 //! - A packed record is handed over only when its checksum is right. (`a_damaged_member_loses_one_record`)
 
 use super::http::{self, NoPage, Page};
-use super::packing::Packing;
+use super::packing::{GARBAGE, Next, Packing};
 use super::tape::{Line, Tape};
 use super::{Cause, Entry, Session};
 use crate::document::{Carrier, Format, Record, Rejection};
@@ -41,13 +41,18 @@ pub(super) fn read_packed(
     let mut archive = Archive { file, number: 0, is_lost: false };
     let mut buffer = Vec::new();
     loop {
-        match tape.is_at_end() {
-            Ok(false) => {}
-            Ok(true) => return ControlFlow::Continue(()),
+        let next = match packing.next(tape) {
+            Ok(Next::End) => return ControlFlow::Continue(()),
+            Ok(next) => next,
             Err(error) => return archive.damage(error, session),
-        }
+        };
         tape.mark();
         let outcome = match packing.member(tape) {
+            _ if next == Next::Garbage => {
+                // It may have been a member.
+                archive.number += u64::from(!archive.is_lost);
+                Err(io::Error::new(io::ErrorKind::InvalidData, GARBAGE))
+            }
             Ok(source) => {
                 let mut records = Tape::with_buffer(source, std::mem::take(&mut buffer))
                     .guarded(&session.options.n_bytes_read, session.limits.unpacked_bytes_max);

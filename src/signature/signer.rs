@@ -10,7 +10,8 @@
 //! # Invariants
 //! - The same document and settings give the same signatures, whatever was signed before.
 //!   (`a_used_signer_signs_as_a_new_one`)
-//! - Too few distinct terms give no digest, minhash or grams. (`empty_documents_have_no_signature`)
+//! - Too few distinct terms give no digest, minhash or grams. (`empty_documents_have_no_signature`,
+//!   `pairs_of_characters_are_less_than_words`)
 //! - Settings that decide signatures change the key id, others do not. (`the_key_id_names_what_decides`)
 //! - What is made for verdicts is equal to what is made for people, or left out.
 //!   (`what_is_made_for_verdicts_is_a_part_of_all`; that verdicts are the same: `fewer_signatures_give_the_same_verdicts`)
@@ -136,7 +137,7 @@ impl Signer {
 
         let kind = document.kind;
         let outcome = if shown.digest.is_some() { Outcome::Signed } else { Outcome::Insufficient };
-        let is_enough = core.as_ref().unwrap_or(&shown).terms.len() >= self.text.terms_min;
+        let is_enough = core.as_ref().unwrap_or(&shown).digest.is_some();
         let with_shingles = !self.for_verdicts || kind == Kind::Page;
         let shingles = if is_enough && with_shingles { self.shingles(words, Traits::CORE, kind) } else { None };
         let is_list = outcome == Outcome::Signed && kind == Kind::Page && is_little(n_core, words.len());
@@ -188,9 +189,26 @@ impl Signer {
             append_terms(further, wanted, &mut self.terms);
         }
         let terms = self.distinct.of(&mut self.terms);
-        let is_enough = terms.len() >= self.text.terms_min.max(1);
+        let is_enough = self.is_enough(terms.len(), words, wanted, further);
         let digest = is_enough.then(|| xxh3_128_with_seed(&self.bytes, self.keys.digest));
         View { digest, terms, minhash: None }
+    }
+
+    /// Whether a view of `n_terms` distinct terms has enough text to judge. Pairs of characters say less than words do, and
+    /// are told from them only where that decides.
+    fn is_enough(&mut self, n_terms: usize, words: &Words, wanted: Traits, further: Option<&Words>) -> bool {
+        let TextSettings { terms_min, terms_min_unspaced, .. } = self.text;
+        if n_terms < terms_min.max(1) || n_terms >= terms_min_unspaced {
+            return n_terms >= terms_min.max(1);
+        }
+        self.terms.clear();
+        for words in [Some(words), further].into_iter().flatten() {
+            append_terms(words, wanted.with(Traits::CHARACTER), &mut self.terms);
+        }
+        let n_pairs = self.distinct.of(&mut self.terms).len().min(n_terms);
+        // Of each its share of what is enough. Fewer than the larger minimum, the products are those of small numbers.
+        (n_terms - n_pairs).saturating_mul(terms_min_unspaced) + n_pairs.saturating_mul(terms_min)
+            >= terms_min.saturating_mul(terms_min_unspaced)
     }
 
     /// Minhash over the shingles of the wanted units.
@@ -325,7 +343,8 @@ fn origin_and_host(url: &str) -> (&str, &str) {
 fn key_id(keys: &Keys, settings: &Settings, lexicons: &Lexicons) -> u64 {
     // Limits cut off what is too much; signatures made under other limits may still be compared.
     let Settings { text, content, imatch, minhash, grams, style, .. } = settings;
-    let TextSettings { terms_min, digits_masked_min, sentence_chars_min } = text;
+    // So does the least of them that are pairs: what is signed has the same bits, whatever is not.
+    let TextSettings { terms_min, terms_min_unspaced: _, digits_masked_min, sentence_chars_min } = text;
     let text = (terms_min, digits_masked_min, sentence_chars_min);
     let ContentSettings { node_share, link_share, sentence_chars_max } = content;
     let content = (node_share, link_share, sentence_chars_max);
@@ -397,6 +416,23 @@ mod tests {
             assert_eq!((signatures.style, signatures.frame), (None, None));
         }
         assert_eq!(signed(TALE, "", usize::MAX).outcome, Outcome::Signed);
+    }
+
+    #[test]
+    fn pairs_of_characters_are_less_than_words() {
+        let outcome = |shown: &str| signed(shown, "", usize::MAX).outcome;
+        // 15 pairs, then 16.
+        let pairs = "潮車小屋船着場川岸石橋町役場水門";
+        assert_eq!(outcome(pairs), Outcome::Insufficient);
+        assert_eq!(outcome(&format!("{pairs}番")), Outcome::Signed);
+        assert_eq!(outcome(&format!("{pairs}。{pairs}。{pairs}")), Outcome::Insufficient, "it says nothing new");
+        // Four words are four fifths, four pairs a quarter, three less than a fifth.
+        let words = "tide mills estuary barley";
+        assert_eq!(outcome(&format!("{words} 潮車小屋船")), Outcome::Signed);
+        assert_eq!(outcome(&format!("{words} 潮車小屋")), Outcome::Insufficient);
+        assert_eq!(outcome(&format!("{words} railway")), Outcome::Signed);
+        let hidden = signed(pairs, &format!("{pairs}番"), usize::MAX);
+        assert!(hidden.shown.digest.is_none() && hidden.full.is_some_and(|full| full.digest.is_some()));
     }
 
     #[test]
@@ -509,6 +545,7 @@ mod tests {
         };
         let plain = key_id(|_| {});
         assert_eq!(key_id(|settings| settings.limits.words_max = 7), plain);
+        assert_eq!(key_id(|settings| settings.text.terms_min_unspaced = 17), plain);
         assert_ne!(key_id(|settings| settings.text.terms_min = 7), plain);
         assert_ne!(key_id(|settings| settings.style.parts_min = 7), plain);
         assert_ne!(key_id(|settings| settings.imatch.page_lexicon = "japanese".into()), plain);

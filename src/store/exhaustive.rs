@@ -207,7 +207,7 @@ mod tests {
             let mut signatures = signatures(kind, start..start + 20 + mix(number, 2) % 200);
             // A page is compared by its shingles.
             signatures.shingles = signatures.shown.minhash.clone().filter(|_| kind == Kind::Page);
-            Proof::of(&signatures, 5, false, usize::MAX).unwrap()
+            Proof::of(&signatures, false, usize::MAX).unwrap()
         };
         (0..120).map(proof).collect()
     }

@@ -38,7 +38,6 @@ struct Rule {
     /// Bands and rows of mails, then of pages.
     bands: [usize; 4],
     cross_kinds: bool,
-    core_terms_min: usize,
     /// Terms of a proof.
     terms_max: usize,
     url_bytes_max: usize,
@@ -65,11 +64,10 @@ impl Clerk {
     }
 
     fn with(settings: &Settings, terms_max: usize, places_max: usize) -> Self {
-        let Settings { mirror, store, text, .. } = settings;
+        let Settings { mirror, store, .. } = settings;
         let rule = Rule {
             bands: [mirror.bands, mirror.rows, mirror.page_bands, mirror.page_rows].map(|n| n.get()),
             cross_kinds: store.cross_kinds,
-            core_terms_min: text.terms_min,
             terms_max,
             url_bytes_max: store.url_bytes_max,
             places_max,
@@ -94,8 +92,8 @@ impl Clerk {
     }
 
     fn made(&self, arrival: &Arrival) -> Papers {
-        let Rule { cross_kinds, core_terms_min, terms_max, places_max, .. } = self.rule;
-        let proof = Proof::of(&arrival.signatures, core_terms_min, cross_kinds, terms_max);
+        let Rule { cross_kinds, terms_max, places_max, .. } = self.rule;
+        let proof = Proof::of(&arrival.signatures, cross_kinds, terms_max);
         let identity = proof.map(|proof| Identity { blob: self.blob(arrival, &proof, places_max), proof });
         Papers { rule: self.rule, keys: SettleKeys::of(arrival, &self.mirror, cross_kinds), identity }
     }

@@ -98,13 +98,8 @@ pub(super) struct Terms {
 
 impl Proof {
     /// What `signatures` are compared by, a page with mails too if it is `cross_kinds`; `None` where there is too little text.
-    /// A core below `core_terms_min` is no text of its own: it has to be the same. More than [`TERMS_MAX`] terms are too many for cells.
-    pub(super) fn of(
-        signatures: &Signatures,
-        core_terms_min: usize,
-        cross_kinds: bool,
-        terms_max: usize,
-    ) -> Option<Self> {
+    /// A core that is too little is no text of its own: it has to be the same. More than [`TERMS_MAX`] terms are too many for cells.
+    pub(super) fn of(signatures: &Signatures, cross_kinds: bool, terms_max: usize) -> Option<Self> {
         if signatures.outcome == Outcome::Insufficient {
             return None;
         }
@@ -116,15 +111,13 @@ impl Proof {
         let is_whole = shingles.is_some() && signatures.shown_shingles.is_some();
         let content = signatures.shingles.as_ref().filter(|_| is_whole);
         let content = content.map(|content| std::array::from_fn(|slot| content.slots()[slot] as u8));
-        let is_little = core.terms.len() < core_terms_min;
         let terms = match (signatures.kind, &shingles) {
             (Kind::Page, Some(_)) if !cross_kinds => None,
             (Kind::Page, None) if !cross_kinds => Some(Terms::of(shown, shown, None, terms_max)),
-            _ if is_little => signatures
-                .little_core
-                .map(|words| Terms { little: Some(words as u32), ..Terms::of(shown, core, full, terms_max) }),
             _ => {
-                Some(Terms { body: signatures.body.map(|body| body as u32), ..Terms::of(shown, core, full, terms_max) })
+                let little = signatures.little_core.map(|words| words as u32);
+                let body = signatures.body.filter(|_| little.is_none()).map(|body| body as u32);
+                Some(Terms { little, body, ..Terms::of(shown, core, full, terms_max) })
             }
         };
         (shingles.is_some() || terms.is_some()).then_some(Self { shingles, is_whole, content, terms })
@@ -476,7 +469,7 @@ mod tests {
             let mut signatures = crate::store::tests::signatures(Kind::Email, 0..60);
             signatures.shown = view((0..60).chain(core.clone()).chain(own..own + 5));
             (signatures.core, signatures.little_core) = (Some(view(core)), words);
-            Proof::of(&signatures, 5, false, TERMS_MAX)
+            Proof::of(&signatures, false, TERMS_MAX)
         };
         let is_copy = |one: &Option<Proof>, other: &Option<Proof>| {
             let likeness = one.as_ref().unwrap().likeness(other.as_ref().unwrap()).unwrap();
@@ -493,11 +486,10 @@ mod tests {
         let elsewhere = {
             let mut signatures = crate::store::tests::signatures(Kind::Email, 3000..3060);
             (signatures.core, signatures.little_core) = (Some(view(500..502)), Some(7));
-            Proof::of(&signatures, 5, false, TERMS_MAX).unwrap()
+            Proof::of(&signatures, false, TERMS_MAX).unwrap()
         };
         let likeness = hi.unwrap().likeness(&elsewhere).unwrap();
         assert!(likeness.score < 0.1 && likeness.view == TextView::Shown, "{likeness:?}");
-        assert_eq!(mail(500..502, None, 90), None);
     }
 
     #[test]
@@ -507,7 +499,7 @@ mod tests {
             let mut signatures = crate::store::tests::signatures(Kind::Email, 0..20);
             signatures.shown = view((0..20).chain(subject..subject + 30));
             signatures.body = body;
-            Proof::of(&signatures, 5, false, TERMS_MAX).unwrap()
+            Proof::of(&signatures, false, TERMS_MAX).unwrap()
         };
         let compared = |one: Proof, other: Proof| {
             let likeness = settings.compared(&one, &other, false).unwrap();
@@ -531,7 +523,7 @@ mod tests {
             let mut signatures = crate::store::tests::signatures(Kind::Page, 0..400);
             signatures.shown_shingles = signatures.shown.minhash.clone().filter(|_| is_whole);
             signatures.shingles = MinHash::of(content.map(|shingle| mix(shingle, 3)), 1);
-            Proof::of(&signatures, 5, false, TERMS_MAX).unwrap()
+            Proof::of(&signatures, false, TERMS_MAX).unwrap()
         };
         let compared = |one: &Proof, other: &Proof| {
             let likeness = one.likeness(other).unwrap();
@@ -556,7 +548,7 @@ mod tests {
         let [mut page, mail] = [Kind::Page, Kind::Email].map(|kind| crate::store::tests::signatures(kind, 0..40));
         page.shingles = page.shown.minhash.clone();
         let measure = |one: &Signatures, other: &Signatures, cross_kinds: bool| {
-            let [one, other] = [one, other].map(|signatures| Proof::of(signatures, 5, cross_kinds, TERMS_MAX).unwrap());
+            let [one, other] = [one, other].map(|signatures| Proof::of(signatures, cross_kinds, TERMS_MAX).unwrap());
             assert_eq!(one.measure(&other), one.likeness(&other).map(|likeness| likeness.by));
             one.measure(&other)
         };

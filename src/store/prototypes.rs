@@ -508,7 +508,7 @@ mod tests {
 
     pub(super) fn made(number: u64, owner: u64, n_terms: u64) -> Made {
         let arrival = arrival(&format!("document {number}"), Kind::Email, 100 * number..100 * number + n_terms);
-        let proof = Proof::of(&arrival.signatures, 5, false, 512).unwrap();
+        let proof = Proof::of(&arrival.signatures, false, 512).unwrap();
         Made { blob: Blob::of(&proof, &Card::of(&arrival, 512, 0)), owner }
     }
 

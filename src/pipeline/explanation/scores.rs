@@ -4,7 +4,7 @@ use crate::config::{MirrorSettings, Settings};
 use crate::document::Kind;
 use crate::signature::Signatures;
 use crate::text::Text;
-use crate::verdict::event::{Features, TextView, Verdict};
+use crate::verdict::event::{Features, Outcome, TextView, Verdict};
 use crate::verdict::relation::{CONTAINMENT_ABOVE, OVERLAP_ABOVE};
 use serde::Serialize;
 
@@ -78,7 +78,13 @@ pub fn of(verdict: &Verdict, measure: Option<Measure>, settings: &Settings) -> V
     let (Some(features), Some(kind)) = (&verdict.features, verdict.kind) else { return Vec::new() };
     let Settings { text, mirror, quilt, template, .. } = settings;
     let Features { resemblance, frame, style_bins, cluster_size, .. } = *features;
-    let mut scores = vec![least("text", "distinct terms", features.n_terms, text.terms_min as f64, "text.terms_min")];
+    // Enough words, and still too little text: they were pairs of characters.
+    let is_of_pairs = verdict.outcome == Outcome::Insufficient && features.n_terms >= text.terms_min as f64;
+    let (terms_min, setting) = match is_of_pairs {
+        true => (text.terms_min_unspaced, "text.terms_min_unspaced"),
+        false => (text.terms_min, "text.terms_min"),
+    };
+    let mut scores = vec![least("text", "distinct terms", features.n_terms, terms_min as f64, setting)];
     let usual = if kind == Kind::Page { Measure::Shingles } else { Measure::Terms };
     let score = measure.unwrap_or(usual).score(resemblance, mirror);
     let is_by_body = verdict.mirror.as_ref().is_some_and(|mirror| mirror.view == TextView::Body);

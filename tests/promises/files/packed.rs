@@ -71,6 +71,44 @@ fn a_truncated_gzip_is_named_and_gives_what_came_before() {
     }
 }
 
+/// As tapes and block devices leave them: `gzip` reads such a file without a word.
+#[test]
+fn zeros_behind_a_gzip_are_padding() {
+    let (html, jsonl) = (gzip(&b"<p>a"[..]), gzip(&b"{\"html\":\"x\"}\n"[..]));
+    for n_zeros in [1, 5, 512, 200_000] {
+        let zeros = vec![0; n_zeros];
+        for (name, bytes, n_entries) in [
+            ("a.html.gz", [&html[..], &zeros].concat(), 1),
+            ("a.jsonl.gz", [&jsonl[..], &zeros].concat(), 1),
+            ("a.jsonl.gz", [&jsonl[..], &zeros, &jsonl, &zeros].concat(), 2),
+            ("a.warc.gz", [&gzip(page(0).as_bytes())[..], &gzip(page(1).as_bytes()), &zeros].concat(), 2),
+        ] {
+            let found = Found::in_bytes(name, &bytes);
+            assert_eq!((found.entries.len(), found.reports()), (n_entries, vec![]), "{name}, {n_zeros} zeros");
+        }
+    }
+}
+
+#[test]
+fn garbage_behind_a_gzip_is_told() {
+    const TOLD: &str = "trailing garbage: what follows the last gzip member is none, and was left out";
+    let (html, jsonl) = (gzip(&b"<p>a"[..]), gzip(&b"{\"html\":\"x\"}\n"[..]));
+    for garbage in [&b"x"[..], b"garbage", b"\0\0\0garbage that is longer than the head of a member"] {
+        for (name, packed) in [("a.html.gz", &html), ("a.jsonl.gz", &jsonl)] {
+            let found = Found::in_bytes(name, &[packed, garbage].concat());
+            assert_eq!((found.entries.len(), found.reports()), (1, vec![format!("{name}: {TOLD}")]));
+        }
+        let found = Found::in_bytes("a.warc.gz", &[&gzip(page(0).as_bytes())[..], garbage].concat());
+        assert_eq!((found.entries.len(), found.reports()), (1, vec![format!("a.warc.gz#2: damaged: {TOLD}")]));
+    }
+    // The beginning of a member is no garbage.
+    for n in [1, 2, 3, 9] {
+        let found = Found::in_bytes("a.jsonl.gz", &[&jsonl[..], &html[..n]].concat());
+        assert_eq!((found.entries.len(), found.troubles.len()), (1, 1), "{n} bytes");
+        assert!(found.reports()[0].ends_with("ends too early: the file is cut off"), "{:?}", found.reports());
+    }
+}
+
 #[test]
 fn members_of_a_tar_are_read_by_their_names() {
     let long = format!("{}/page.html", "folder".repeat(30));

@@ -68,6 +68,43 @@ fn empty_and_one_line_mails_match_nothing() {
     }
 }
 
+/// Two characters are no word: five terms of Japanese would be six characters.
+#[test]
+fn one_line_mails_in_scripts_without_spaces_match_nothing() {
+    let lines = [
+        "はい、了解しました。",
+        "承知いたしました。よろしくお願いいたします。",
+        "添付をご確認ください。",
+        "好的，我知道了，谢谢您的帮助。",
+        "资料已收到，非常感谢您的支持。",
+        "ขอบคุณมากครับ",
+        "OK、明日 Skype で話しましょう。",
+    ];
+    let mut inputs = Vec::new();
+    for (number, line) in lines.into_iter().enumerate() {
+        for copy in 0..3 {
+            inputs.push(mail(&format!("{number}-{copy}"), &format!("a@b{copy}.example"), "", &[line.to_owned()]));
+        }
+    }
+    for verdict in told(inputs, &Settings::default()).values() {
+        assert_eq!((&verdict.classes[..], verdict.outcome), (&[][..], Outcome::Insufficient), "{verdict:?}");
+        assert!(verdict.mirror.is_none() && verdict.related.is_empty() && verdict.cluster.is_none(), "{verdict:?}");
+    }
+}
+
+#[test]
+fn a_longer_line_in_a_script_without_spaces_is_judged() {
+    for line in [
+        "口座が停止されました。すぐに下記のリンクから本人確認をお願いいたします。",
+        "您的账户已被冻结，请立即点击下面的链接验证您的身份信息。",
+    ] {
+        let mails =
+            (0..3).map(|number| mail(&number.to_string(), &format!("a@b{number}.example"), "", &[line.to_owned()]));
+        let heads = heads(mails.collect());
+        assert_eq!(heads.values().filter(|of| of.as_deref() == Some("0")).count(), 2, "{line}");
+    }
+}
+
 #[test]
 fn a_spam_of_nothing_but_the_footer_of_a_list_matches_no_ham_of_it() {
     let footer = [
