@@ -5,7 +5,7 @@ mod places;
 mod report;
 
 use crate::command::complaints::Complaints;
-use crate::command::interruption::interrupted;
+use crate::command::interruption::{Step, interrupted};
 use crate::command::output::tell;
 use crate::command::scan_report::Meta;
 use crate::command::words::counted;
@@ -135,11 +135,10 @@ pub fn run(arguments: ScanArguments, common: &Common) -> anyhow::Result<Ending> 
     let (tally, clusters, mut filter) = if arguments.exact {
         let progress = printer.progress.clone();
         // Who interrupts the reading wants what was read to be judged.
-        let mut was_over = None;
+        let mut comparing = Step::default();
         let compared = |Compared { n_done, n_all }| {
             progress.show_half("compared with all", n_done, n_all);
-            let is_over = is_interrupted.load(Ordering::Relaxed);
-            let is_enough = is_over && !*was_over.get_or_insert(is_over);
+            let is_enough = comparing.ends(is_interrupted.load(Ordering::Relaxed));
             if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let tell = |told| printer.print(told);
