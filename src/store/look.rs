@@ -7,6 +7,8 @@
 //! # Invariants
 //! - Two pages without a look are not alike. (`nothing_is_not_alike`)
 //! - Stylesheets that disagree veto the frame. (`stylesheets_veto_the_frame`)
+//! - Noise counts beside frames that have little in common, and not beside such as have nothing. (`noise_speaks_where_frames_cannot`,
+//!   `noise_alone_is_something_that_both_show`)
 
 use super::memory::LINE_BYTES;
 use super::prefetch::prefetch;
@@ -214,7 +216,15 @@ pub(super) mod tests {
     #[test]
     fn noise_speaks_where_frames_cannot() {
         assert_eq!(score(&look(None, &[], 7), &look(None, &[], 7)), 1.0);
-        assert_eq!(score(&look(Some(1), &[1], 7), &look(Some(2), &[2], 7)), 1.0);
-        assert_eq!(score(&look(Some(1), &[1], 7), &look(Some(2), &[2], 8)), 0.0);
+        // Half of the frames is other names.
+        let made_up =
+            |from: usize, sheet: u32, bins: u8| Look { frame: frame(from).frame, ..look(None, &[sheet], bins) };
+        assert_eq!(score(&made_up(0, 1, 7), &made_up(64, 2, 7)), 1.0);
+        assert_eq!(score(&made_up(0, 1, 7), &made_up(64, 2, 8)), 0.0);
+    }
+
+    #[test]
+    fn noise_alone_is_something_that_both_show() {
+        assert_eq!(score(&look(Some(1), &[1], 7), &look(Some(2), &[2], 7)), 0.0);
     }
 }

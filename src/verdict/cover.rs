@@ -17,6 +17,7 @@ use crate::text::grams::Place;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::num::NonZeroUsize;
+use std::ops::Range;
 
 /// Bits of a document's grams at most: of more grams, neighbours share a bit.
 pub const BITS_MAX: usize = 512;
@@ -57,6 +58,12 @@ impl Bits {
     pub fn count_without(&self, other: &Self) -> u32 {
         let words = self.0.iter().zip(other.0.iter().chain(std::iter::repeat(&0)));
         words.map(|(mine, theirs)| (mine & !theirs).count_ones()).sum()
+    }
+
+    /// The words that hold some: whoever has none there has nothing in common with it.
+    pub(super) fn reach(&self) -> Range<usize> {
+        let holds = |word: &u64| *word != 0;
+        self.0.iter().position(holds).unwrap_or(0)..self.0.iter().rposition(holds).map_or(0, |last| last + 1)
     }
 
     /// Adds all of `other`.

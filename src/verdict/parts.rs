@@ -10,6 +10,7 @@
 
 use super::cover::Bits;
 use super::standings::{Extent, KnownSource};
+use std::ops::Range;
 
 /// The parts of a document that show pieces of one text.
 pub(super) struct Excerpts {
@@ -22,7 +23,7 @@ impl Excerpts {
         let mut groups: Vec<Group> = Vec::new();
         for KnownSource { bits, .. } in known.filter(|source| is_part(source.extent, with_later)) {
             let n = bits.count();
-            let mut group = Group { bits: bits.clone(), n_held: n, n_most: n };
+            let mut group = Group { bits: bits.clone(), reach: bits.reach(), n_held: n, n_most: n };
             // Whoever holds some of two groups makes them one.
             groups.retain(|other| !group.takes_in(other));
             groups.push(group);
@@ -48,8 +49,10 @@ pub(super) fn is_part(extent: Extent, with_later: bool) -> bool {
 
 /// Parts that hold some of the same.
 struct Group {
-    /// What they have of the document together.
+    /// What they have of the document together ...
     bits: Bits,
+    /// ... and where: an exhaustive scan of a list that holds thousands of texts has as many groups, which nobody can compare bit by bit.
+    reach: Range<usize>,
     /// What each has of it, summed up.
     n_held: u32,
     /// What the largest has.
@@ -59,10 +62,14 @@ struct Group {
 impl Group {
     /// Takes in `other`, if they hold some of the same: a quarter of the smaller, since a sentence may stand in all of a quilt's sources.
     fn takes_in(&mut self, other: &Self) -> bool {
+        if self.reach.end <= other.reach.start || other.reach.end <= self.reach.start {
+            return false;
+        }
         let n_smaller = self.bits.count().min(other.bits.count());
         let is_one = 4 * self.bits.count_within(&other.bits) >= n_smaller;
         if is_one {
             self.bits.add(&other.bits);
+            self.reach = self.reach.start.min(other.reach.start)..self.reach.end.max(other.reach.end);
             self.n_held += other.n_held;
             self.n_most = self.n_most.max(other.n_most);
         }
