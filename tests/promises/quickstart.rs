@@ -138,7 +138,7 @@ impl Quickstart {
 
 /// An address on this machine that nobody listens on, with a port below those that the system gives to clients. No two of this
 /// process are the same.
-fn address() -> String {
+pub(crate) fn address() -> String {
     static N: AtomicU16 = AtomicU16::new(0);
     let begin = (std::process::id() % 12_000) as u16;
     let mut ports =

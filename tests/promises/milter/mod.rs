@@ -26,6 +26,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 fn ground() -> Ground {
     let mut ground = crate::bus::embedded::ground();
     ground.settings.bus.lease_ms = 1000;
+    // The system chooses.
+    ground.settings.milter.listen = Listen::Inet { host: "127.0.0.1".into(), port: 0 };
     ground
 }
 
@@ -58,9 +60,7 @@ impl Milter {
         Self::start(ground)
     }
 
-    /// On a port that the system chooses.
-    pub(crate) fn start(mut ground: Ground) -> Self {
-        ground.settings.milter.listen = Listen::Inet { host: "127.0.0.1".into(), port: 0 };
+    pub(crate) fn start(ground: Ground) -> Self {
         let process = Process::start(&ground, &["milter"], None);
         let address = listening(&process);
         Self { process, address, ground }
