@@ -12,7 +12,7 @@ help:
 
 demo:
 	@scripts/need cc c++ make perl
-	@cargo build --release --quiet
+	@cargo build --release
 	@demo/run
 
 # librdkafka and its OpenSSL are built from source. The broker goes when make does, however it ends.

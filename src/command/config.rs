@@ -24,17 +24,26 @@ pub struct ConfigArguments {
 #[derive(Debug, clap::Subcommand)]
 enum Action {
     /// Print every setting in force, with its reason and who changed it
+    #[command(after_help = "Examples:
+  seamripper config show
+  seamripper config show --json | jq .store.memory
+  SEAMRIPPER_IMATCH__COPIES=20 seamripper config show")]
     Show {
         /// Print JSON rather than commented TOML
         #[arg(long)]
         json: bool,
     },
     /// Check the settings, and print how `store.memory` is divided if they are good
+    #[command(after_help = "Examples:
+  seamripper config check -c my.toml
+  SEAMRIPPER_STORE__MEMORY=8000000000 seamripper config check    how many documents 8 GB hold")]
     Check {
         #[command(flatten)]
         form: Form,
     },
     /// Print every setting with default, range and reason, as Markdown: docs/CONFIGURATION.md
+    #[command(after_help = "Example:
+  seamripper config reference > CONFIGURATION.md")]
     Reference,
 }
 

@@ -40,6 +40,10 @@ enum Action {
     /// Count in how many documents each term stands, copies counted once
     Build(BuildArguments),
     /// Print what a lexicon says of itself, or of words
+    #[command(after_help = "Examples:
+  seamripper lexicon inspect                       the built-in lexicons
+  seamripper lexicon inspect my.lexicon            what it was built from, how many terms it keeps
+  seamripper lexicon inspect english-mail account  in how many documents a word stands")]
     Inspect {
         /// A file, or the name of a built-in lexicon; all built-in ones if it is left out
         #[arg(value_name = "FILE|NAME")]

@@ -35,7 +35,7 @@ pub struct RunArguments {
     /// Begin with a store that `scan --store` made, if nothing was judged yet
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
-    /// End when there was nothing to read for so many seconds
+    /// End when there was nothing to read for so many seconds. Beside an instance that judges it stands by, and does not end
     #[arg(long, value_name = "SECONDS", value_parser = super::seconds)]
     until_idle: Option<Duration>,
     /// Log JSON rather than text

@@ -1,5 +1,6 @@
 //! `seamripper scan`: says of every document in files what it is.
 
+mod counts;
 mod kept;
 mod places;
 mod report;
@@ -8,23 +9,21 @@ use crate::command::complaints::Complaints;
 use crate::command::interruption::{Step, interrupted};
 use crate::command::output::tell;
 use crate::command::scan_report::Meta;
-use crate::command::words::counted;
 use crate::command::{Common, Ending};
 use crate::config::Settings;
-use crate::corpus::{self, Form, Tally};
+use crate::corpus::{self, Form};
 use crate::pipeline::exact::{Compared, scan_exact};
 use crate::pipeline::filter::{Event, Filter};
 use crate::pipeline::lexicon;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::scan::{Told, scan};
 use crate::signature::Signer;
-use crate::verdict::event::{Class, ClusterEvent, Outcome, Verdict};
+use crate::verdict::event::ClusterEvent;
 use crate::verdict::labels::Labels;
 use anyhow::{Context, bail};
-use indicatif::DecimalBytes;
+use counts::Counts;
 use kept::Kept;
 use report::Reporting;
-use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::num::NonZeroUsize;
@@ -33,7 +32,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Labels that a file may hold.
 const LABELS_MAX: usize = 1_000_000;
@@ -51,7 +49,7 @@ pub struct ScanArguments {
     /// What all files hold, whatever their names and first bytes say
     #[arg(short, long, value_name = "FORMAT")]
     pub format: Option<Form>,
-    /// Write the verdicts here instead of to standard output
+    /// Write the verdicts here instead of to standard output, which is `-`
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Write the clusters here at the end, ranked by mean similarity times domains, one JSON object per line
@@ -64,6 +62,9 @@ pub struct ScanArguments {
     #[arg(long, value_name = "FILE")]
     pub labels: Option<PathBuf>,
     /// Keep the store here between runs: a second run knows the first
+    ///
+    /// Where a document brings no id (nor a page a URL), its file and number in it are its id, and what stands there in a later run is
+    /// a new version of it: give files that come again new names. What comes by a pipe is then known by a digest of its bytes.
     #[arg(long, value_name = "FILE")]
     pub store: Option<PathBuf>,
     /// Compare all with all and judge at the end, once: what a stream is measured against
@@ -93,13 +94,15 @@ said of earlier ones. The exit code is 1 if a file or a document could not be re
 everything else is still judged.";
 
 /// Runs it.
-pub fn run(arguments: ScanArguments, common: &Common) -> anyhow::Result<Ending> {
+pub fn run(mut arguments: ScanArguments, common: &Common) -> anyhow::Result<Ending> {
+    arguments.output = arguments.output.filter(|path| path.as_os_str() != "-");
     places::check(&arguments, common.config.as_deref())?;
     let settings = common.settings()?;
     let lexicons = lexicon::load(&settings)?;
     let labels = labels(arguments.labels.as_deref())?;
     let n_threads = arguments.threads.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
-    let options = corpus::Options { form: arguments.format, ..corpus::Options::default() };
+    let stdin_is_nameless = arguments.store.is_some();
+    let options = corpus::Options { form: arguments.format, stdin_is_nameless, ..corpus::Options::default() };
     let key_id = Signer::new(&settings, lexicons.clone()).key_id();
     Filter::room(&settings)?;
     let mut filter = Filter::new(&settings, labels, key_id);
@@ -113,11 +116,15 @@ pub fn run(arguments: ScanArguments, common: &Common) -> anyhow::Result<Ending> 
     let clusters_file = arguments.clusters.as_deref().map(Clusters::new).transpose()?;
     let reporting = arguments.report.as_deref().map(Reporting::new).transpose()?;
     let is_to_terminal = arguments.output.is_none() && io::stdout().is_terminal();
+    let counts = match &kept {
+        Some(_) => Counts::beside_others(filter.store().plan().n_prototypes),
+        None => Counts::default(),
+    };
     let mut printer = Printer {
         // Two things that write to one terminal at once are hard to read.
         progress: Progress::new(&arguments.paths, &options, !common.quiet && !is_to_terminal),
         output: BufWriter::with_capacity(64 * 1024, output),
-        counts: Counts { counted: kept.as_ref().map(|_| HashSet::new()), ..Counts::default() },
+        counts,
         complaints: Complaints::default(),
         reporting,
     };
@@ -136,9 +143,14 @@ pub fn run(arguments: ScanArguments, common: &Common) -> anyhow::Result<Ending> 
         let progress = printer.progress.clone();
         // Who interrupts the reading wants what was read to be judged.
         let mut comparing = Step::default();
+        let mut is_told = common.quiet;
         let compared = |Compared { n_done, n_all }| {
             progress.show_half("compared with all", n_done, n_all);
-            let is_enough = comparing.ends(is_interrupted.load(Ordering::Relaxed));
+            let is_interrupted = is_interrupted.load(Ordering::Relaxed);
+            if is_interrupted && !std::mem::replace(&mut is_told, true) {
+                progress.say(format_args!("interrupted: what was read and compared is judged; Ctrl-C again drops it"));
+            }
+            let is_enough = comparing.ends(is_interrupted);
             if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let tell = |told| printer.print(told);
@@ -309,109 +321,5 @@ impl Printer {
         self.output.flush()?;
         self.progress.finish();
         Ok((self.counts, self.progress.seconds()))
-    }
-}
-
-/// What the record of a verdict is counted by.
-fn key(verdict: &Verdict) -> u64 {
-    xxh3_64_with_seed(verdict.source.topic.as_bytes(), verdict.source.offset as u64)
-}
-
-/// What holds now, counted: a revision replaces what was said before.
-#[derive(Default)]
-struct Counts {
-    n_judged: u64,
-    n_insufficient: u64,
-    n_rejected: u64,
-    n_revisions: u64,
-    n_classes: [u64; 3],
-    n_original: u64,
-    /// Which records are quilts now: that is what revisions change.
-    quilts: HashSet<u64>,
-    /// Which records are of this run, where there may be others: what an earlier one counted is not counted again.
-    counted: Option<HashSet<u64>>,
-    n_troubles: u64,
-    n_bytes: u64,
-}
-
-impl Counts {
-    /// Whether a verdict is of a record of this run. With a kept store a revision may be of one that an earlier run has counted.
-    fn is_ours(&mut self, verdict: &Verdict) -> bool {
-        let key = key(verdict);
-        match &mut self.counted {
-            Some(counted) if verdict.revision > 0 => counted.contains(&key),
-            Some(counted) => {
-                counted.insert(key);
-                true
-            }
-            None => true,
-        }
-    }
-
-    fn add(&mut self, verdict: &Verdict) {
-        let is_quilt = verdict.classes.contains(&Class::Quilt);
-        let is_nothing_else = verdict.classes.len() == usize::from(is_quilt);
-        let was_quilt = match is_quilt {
-            true => !self.quilts.insert(key(verdict)),
-            false => self.quilts.remove(&key(verdict)),
-        };
-        if verdict.revision > 0 {
-            self.n_revisions += 1;
-            match (was_quilt, is_quilt) {
-                (false, true) if is_nothing_else => self.n_original -= 1,
-                (true, false) if is_nothing_else => self.n_original += 1,
-                _ => {}
-            }
-            return;
-        }
-        match verdict.outcome {
-            Outcome::Judged => self.n_judged += 1,
-            Outcome::Insufficient => self.n_insufficient += 1,
-            Outcome::Rejected => self.n_rejected += 1,
-        }
-        for class in &verdict.classes {
-            self.n_classes[*class as usize] += 1;
-        }
-        self.n_original += u64::from(verdict.outcome == Outcome::Judged && verdict.classes.is_empty());
-    }
-
-    fn n_documents(&self) -> u64 {
-        self.n_judged + self.n_insufficient + self.n_rejected
-    }
-
-    fn classes(&self) -> String {
-        let (n_mirrors, n_templates) =
-            (self.n_classes[Class::Mirror as usize], self.n_classes[Class::Template as usize]);
-        let (quilts, templates) = (counted(self.quilts.len(), "quilt"), counted(n_templates, "template"));
-        format!("{}, {quilts}, {templates}", counted(n_mirrors, "mirror"))
-    }
-
-    fn summarise(&self, tally: &Tally, seconds: f64, filter: Option<&Filter>) {
-        let (n, seconds) = (self.n_documents(), seconds.max(1e-6));
-        let (size, rate) = (DecimalBytes(self.n_bytes), DecimalBytes((self.n_bytes as f64 / seconds) as u64));
-        tell(format_args!(
-            "{}: {}, {} original, {} insufficient, {} rejected; {}",
-            counted(n, "document"),
-            self.classes(),
-            self.n_original,
-            self.n_insufficient,
-            self.n_rejected,
-            counted(self.n_revisions, "revision"),
-        ));
-        tell(format_args!("{size} in {seconds:.2} s: {:.0} documents/s, {rate}/s", n as f64 / seconds));
-        let n_gone = |filter: &&Filter| {
-            let departures = filter.census().departures;
-            departures.n_evicted + departures.n_over_share + departures.n_expired
-        };
-        if let Some((filter, n_gone)) = filter.map(|filter| (filter, n_gone(&filter))).filter(|(_, n)| *n > 0) {
-            tell(format_args!(
-                "the store was full: {} gave way to newer ones (store.memory = {})",
-                counted(n_gone, "group"),
-                filter.store().plan().memory
-            ));
-        }
-        if tally.n_other_files > 0 {
-            tell(format_args!("left out: {} without text", counted(tally.n_other_files, "file")));
-        }
     }
 }

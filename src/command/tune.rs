@@ -58,7 +58,7 @@ pub struct TuneArguments {
 const EXAMPLES: &str = "\
 Examples:
   seamripper tune --resemblance 0.8 --miss 0.001
-  seamripper tune --resemblance 0.7 --miss 0.01 --false-hit 0.05 --unlike 0.3
+  seamripper tune --resemblance 0.7 --miss 0.01 --false-hit 0.2 --unlike 0.3
   seamripper tune --changed-words 2 --keep 0.9          lexicon copies that survive a replaced word
   seamripper tune --json | jq -r .settings > tuned.toml
   seamripper -c tuned.toml sign page.html

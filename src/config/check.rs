@@ -469,13 +469,12 @@ fn store_problems(settings: &Settings, problems: &mut Vec<String>) {
         template.bins_alone_min > BINS,
         format!("template.bins_alone_min ({}) must be at most {BINS}, the bins of a style", template.bins_alone_min),
     );
-    refuse(
-        template.bins_min > template.bins_alone_min,
-        format!(
-            "template.bins_min ({}) must not be above template.bins_alone_min ({})",
-            template.bins_min, template.bins_alone_min
-        ),
-    );
+    for (low_key, low, high_key, high) in [
+        ("template.bins_beside_min", template.bins_beside_min, "template.bins_min", template.bins_min),
+        ("template.bins_min", template.bins_min, "template.bins_alone_min", template.bins_alone_min),
+    ] {
+        refuse(low > high, format!("{low_key} ({low}) must not be above {high_key} ({high})"));
+    }
     for (low_key, low, high_key, high) in [
         ("mirror.core_cosine_min", mirror.core_cosine_min, "mirror.cosine_min", mirror.cosine_min),
         ("mirror.head_min", mirror.head_min, "mirror.prototype_below", mirror.prototype_below),
@@ -516,7 +515,7 @@ mod tests {
     #[test]
     fn each_problem_is_named_with_its_values() {
         type Change = fn(&mut Settings);
-        let table: [(Change, &str); 27] = [
+        let table: [(Change, &str); 28] = [
             (|s| s.store.memory = 1000, "store.memory (1000) must be at least 1048576"),
             (
                 |s| s.store.memory = 4 << 20,
@@ -542,6 +541,10 @@ mod tests {
             (
                 |s| s.template.bins_alone_min = 10,
                 "template.bins_min (20) must not be above template.bins_alone_min (10)",
+            ),
+            (
+                |s| s.template.bins_beside_min = 21,
+                "template.bins_beside_min (21) must not be above template.bins_min (20)",
             ),
             (|s| s.template.merge_min = 0.6, "template.frame_min (0.65) must not be above template.merge_min (0.6)"),
             (

@@ -304,6 +304,7 @@ pub struct TemplateSettings {
     pub bins_min: u32,
     pub bins_alone_min: u32,
     pub frame_beside_min: f64,
+    pub bins_beside_min: u32,
     pub candidates_max: usize,
     pub leader_below: f64,
     pub leaders_max: usize,

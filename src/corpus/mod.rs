@@ -113,6 +113,8 @@ pub struct Options {
     pub begin: Option<Begin>,
     /// Ends the reading when it is set, also while nothing comes, or nothing that is an entry.
     pub is_over: Arc<AtomicBool>,
+    /// A place in standard input names nothing: another document stands there the next time. For those who remember documents.
+    pub stdin_is_nameless: bool,
 }
 
 /// Is given the path of a file (or `-`) that is about to be read, and can have it passed over by saying false.
@@ -239,8 +241,12 @@ impl Session<'_> {
         self.options.begin.as_ref().is_none_or(|Begin(begin)| begin(path))
     }
 
-    fn give(&mut self, place: String, record: Record) -> ControlFlow<()> {
+    fn give(&mut self, place: String, mut record: Record) -> ControlFlow<()> {
         self.tally.n_entries += 1;
+        let is_of_stdin = place == "-" || place.starts_with("-#");
+        if self.options.stdin_is_nameless && is_of_stdin {
+            record.carrier.id = record.carrier.id.filter(|id| *id != place);
+        }
         (self.with)(Ok(Entry { place, record }))
     }
 

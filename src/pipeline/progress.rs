@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// How far a reading of `corpus` is. A clone shows the same bar.
@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 pub struct Progress {
     bar: ProgressBar,
     n_bytes_read: Arc<AtomicU64>,
+    /// Whether all is read, and something else is done with it.
+    is_by_documents: Arc<AtomicBool>,
     started: Instant,
 }
 
@@ -31,7 +33,8 @@ impl Progress {
         if shown {
             bar.enable_steady_tick(Duration::from_millis(200));
         }
-        Self { bar, n_bytes_read: options.n_bytes_read.clone(), started: Instant::now() }
+        let (n_bytes_read, is_by_documents) = (options.n_bytes_read.clone(), Arc::default());
+        Self { bar, n_bytes_read, is_by_documents, started: Instant::now() }
     }
 
     /// `n_documents` are done.
@@ -44,19 +47,27 @@ impl Progress {
         if self.bar.is_hidden() {
             return;
         }
+        let comma = if more.is_empty() { "" } else { ", " };
+        if self.is_by_documents.load(Ordering::Relaxed) {
+            self.bar.set_position(n_documents);
+            self.bar.set_message(format!("judged{comma}{more}"));
+            return;
+        }
         self.bar.set_position(self.n_bytes_read.load(Ordering::Relaxed));
         let rate = n_documents as f64 / self.seconds().max(1e-3);
-        let comma = if more.is_empty() { "" } else { ", " };
         self.bar.set_message(format!("{n_documents} done, {rate:.0} documents/s{comma}{more}"));
     }
 
-    /// Of a second half of the work, `n_done` of `n_all` documents are done; `what` says what it is.
+    /// Of a second half of the work, `n_done` of `n_all` documents are done; `what` says what it is. From then on it is by documents that
+    /// the bar moves.
     pub fn show_half(&self, what: &str, n_done: usize, n_all: usize) {
         if self.bar.is_hidden() {
             return;
         }
         if n_done <= 1 {
             self.bar.set_style(style(HALF));
+            self.bar.reset_eta();
+            self.is_by_documents.store(true, Ordering::Relaxed);
         }
         self.bar.set_length(n_all as u64);
         self.bar.set_position(n_done as u64);

@@ -7,6 +7,7 @@
 //! # Invariants
 //! - Two pages without a look are not alike. (`nothing_is_not_alike`)
 //! - Stylesheets that disagree veto the frame. (`stylesheets_veto_the_frame`)
+//! - Frames that name no stylesheet are not enough beside noise that has nothing in common. (`bare_frames_need_noise`)
 //! - Noise counts beside frames that have little in common, and not beside such as have nothing. (`noise_speaks_where_frames_cannot`,
 //!   `noise_alone_is_something_that_both_show`)
 
@@ -124,7 +125,13 @@ impl Look {
             _ => (0.0, 0),
         };
         let score = match frame {
-            Some(frame) if frame >= settings.frame_min && self.stylesheets_agree(other) => frame,
+            Some(frame)
+                if frame >= settings.frame_min
+                    && self.stylesheets_agree(other)
+                    && (self.names_stylesheets(other) || self.noise_agrees(other, bins, settings)) =>
+            {
+                frame
+            }
             // Pages that share a stylesheet have not made up the names: then their frames have the last word.
             Some(frame)
                 if self.n_common_stylesheets(other) == 0
@@ -143,6 +150,17 @@ impl Look {
         let n_common = self.n_common_stylesheets(other);
         let (a, b) = (usize::from(self.n_stylesheets), usize::from(other.n_stylesheets));
         a == 0 || b == 0 || 2 * n_common >= a + b - n_common
+    }
+
+    /// Whether one of them names a stylesheet. Otherwise their frames are tags and attributes alone.
+    fn names_stylesheets(&self, other: &Self) -> bool {
+        self.n_stylesheets > 0 || other.n_stylesheets > 0
+    }
+
+    /// Whether enough `bins` agree beside such frames; who has too little noise for bins is not asked.
+    fn noise_agrees(&self, other: &Self, bins: u32, settings: &TemplateSettings) -> bool {
+        let has_bins = |look: &Self| matches!(look.noise, Noise::Bins(_));
+        bins >= settings.bins_beside_min || !has_bins(self) || !has_bins(other)
     }
 
     fn n_common_stylesheets(&self, other: &Self) -> usize {
@@ -221,6 +239,15 @@ pub(super) mod tests {
             |from: usize, sheet: u32, bins: u8| Look { frame: frame(from).frame, ..look(None, &[sheet], bins) };
         assert_eq!(score(&made_up(0, 1, 7), &made_up(64, 2, 7)), 1.0);
         assert_eq!(score(&made_up(0, 1, 7), &made_up(64, 2, 8)), 0.0);
+    }
+
+    #[test]
+    fn bare_frames_need_noise() {
+        let bare = |bins: u8| look(Some(1), &[], bins);
+        assert_eq!(score(&bare(7), &bare(7)), 1.0);
+        assert_eq!(score(&bare(7), &bare(8)), 0.0);
+        assert_eq!(score(&look(Some(1), &[1], 7), &bare(8)), 1.0);
+        assert_eq!(score(&Look { noise: Noise::None, ..bare(7) }, &bare(8)), 1.0);
     }
 
     #[test]

@@ -207,7 +207,11 @@ impl Settler {
         let left = match settled.head {
             // Its id is remembered by its own record, which stands for another group.
             Some(head) if sighted.and_then(|of| self.prototypes.head_of(of)) != Some(head) => Left::Group(head),
-            _ => group.filter(|group| settled.head != Some(*group)).map_or(left, Left::Group),
+            // One that it headed itself may have gone with its last version: then it is the one before that which it has left.
+            _ => {
+                let is_another = |group: &Ref| settled.head != Some(*group) && self.prototypes.lives(*group);
+                group.filter(is_another).map_or(left, Left::Group)
+            }
         };
         let sighting = Sighting { content, of: sighted, left };
         match &mut self.all {
@@ -464,7 +468,10 @@ mod tests {
         let growing = (0..20).map(|n| mail("b", 0..60 + n % 3));
         let turning = (0..20).flat_map(|_| [mail("c", 0..60), mail("c", 1000..1060)]);
         let both = (0..20).flat_map(|n| [mail("d", 0..60), mail("d", 0..60 + n), mail("d", 2000..2060)]);
-        for again in [growing.collect::<Vec<_>>(), turning.collect(), both.collect()] {
+        // Between two visits it heads groups of its own, one after the other.
+        let wandering =
+            (0..20).flat_map(|n| [0, 1000 + 200 * n, 1100 + 200 * n].map(|from| mail("e", from..from + 60)));
+        for again in [growing.collect::<Vec<_>>(), turning.collect(), both.collect(), wandering.collect()] {
             let batch = [vec![mail("a", 0..60)], again, vec![mail("z", 0..60)]].concat();
             let mut store = Store::new(&settings(4 << 20));
             assert_eq!(settled(&mut store, &batch).last().unwrap().group.0, 3);

@@ -24,7 +24,7 @@ impl Excerpts {
         for KnownSource { bits, .. } in known.filter(|source| is_part(source.extent, with_later)) {
             let n = bits.count();
             let mut group = Group { bits: bits.clone(), reach: bits.reach(), n_held: n, n_most: n };
-            // Whoever holds some of two groups makes them one.
+            // Whoever holds some of two groups makes them one; those that it has passed over by then are not asked again.
             groups.retain(|other| !group.takes_in(other));
             groups.push(group);
         }

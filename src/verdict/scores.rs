@@ -73,12 +73,15 @@ impl Judge {
         for shared in by_source.chunk_by(|a, b| a.of == b.of) {
             let of = shared[0].of;
             // A gram in common is nothing yet, and most have no more: nobody asks who they are.
-            if shared.len() < grams_min {
-                n_common.push((of, shared.len() as u32));
+            if shared.len() == 1 && grams_min > 1 {
+                n_common.push((of, 1));
                 continue;
             }
             let once = once_each(shared.iter().map(|hit| usize::from(hit.mine)).collect(), places);
             n_common.push((of, once.len() as u32));
+            if once.len() < grams_min {
+                continue;
+            }
             let Some(server) = store.server(of) else { continue };
             if self.quilt.foreign && server.is(settled.server) {
                 continue;

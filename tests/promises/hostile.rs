@@ -236,6 +236,7 @@ fn hostile_mails_take_linear_time() {
     for _ in 0..100_000 {
         forwarded.push_str("Content-Type: message/rfc822\r\n\r\nSubject: s\r\n");
     }
+    let below = format!("{head}Content-Type: text/html\r\n\r\n{}", "<div id=divRplyFwdMsg>".repeat(250));
     let inputs = vec![
         ("100,000 multiparts", nested.into_bytes()),
         ("100,000 forwarded mails", forwarded.into_bytes()),
@@ -264,6 +265,8 @@ fn hostile_mails_take_linear_time() {
                 "<div class=gmail_quote>a@b:<blockquote type=cite>x<br>",
             ),
         ),
+        ("headers above a line of stars", flood(&format!("{below}De: x<br>"), "*")),
+        ("a line of dashes in many elements", flood(&below, "-")),
         ("no line end", flood("", "x")),
         ("line ends", flood("", "\r\n")),
     ];

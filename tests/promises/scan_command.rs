@@ -586,13 +586,16 @@ fn a_revision_of_what_an_earlier_run_counted_is_no_document() {
     };
     let quilt: String = (0..4).map(|article| text(article, 0..2) + " ").collect();
     let sources: String = (0..3).map(|article| page(&format!("source{article}"), &text(article, 0..4))).collect();
-    std::fs::write(folder.path().join("first.jsonl"), page("quilt", &quilt) + &sources).unwrap();
-    std::fs::write(folder.path().join("second.jsonl"), page("source3", &text(3, 0..4))).unwrap();
-    for (file, summary) in [
-        ("first.jsonl", "4 documents: 0 mirrors, 0 quilts, 0 templates, 4 original"),
-        ("second.jsonl", "1 document: 0 mirrors, 0 quilts, 0 templates, 1 original"),
+    // A file that is written anew each day.
+    for (contents, summary) in [
+        (page("quilt", &quilt) + &sources, "4 documents: 0 mirrors, 0 quilts, 0 templates, 4 original"),
+        (
+            page("empty", "word") + &page("source3", &text(3, 0..4)),
+            "2 documents: 0 mirrors, 0 quilts, 0 templates, 1 original, 1 insufficient, 0 rejected; 1 revision",
+        ),
     ] {
-        let scan = ["scan", file, "--store", "seen.store", "-o", "verdicts.jsonl"];
+        std::fs::write(folder.path().join("today.jsonl"), contents).unwrap();
+        let scan = ["scan", "today.jsonl", "--store", "seen.store", "-o", "verdicts.jsonl"];
         let output = seamripper(folder.path(), &scan).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success() && said.contains(summary), "{said}");

@@ -214,7 +214,7 @@ impl Figures<'_> {
     fn look_rows(&self) -> Vec<Row> {
         let (comparison, template) = (self.comparison, &self.settings.template);
         let mut rows = Vec::new();
-        let mut noise = |name, noise: Option<NoiseAgreement>, bins_min: usize, of: &str| {
+        let mut noise = |name, noise: Option<NoiseAgreement>, of: &str, bins_min: usize, what: &str| {
             let Some(noise) = noise else { return };
             rows.push(Row {
                 name,
@@ -224,13 +224,24 @@ impl Figures<'_> {
                 },
                 alike: noise.bins_matching.is_some_and(|matching| matching >= bins_min),
                 meaning: match noise.bins_matching {
-                    Some(_) => format!("{of}: bins that agree, {bins_min} make a template (exact Jaccard)"),
+                    Some(_) => format!("{of}: bins that agree, {bins_min} {what} (exact Jaccard)"),
                     None => format!("{of}: too little for bins (exact Jaccard)"),
                 },
             });
         };
-        noise("style", comparison.style.noise, BINS_MIN, "brackets and punctuation");
-        noise("style in tags", comparison.style.tag_noise, template.bins_min as usize, "the same, inside tags");
+        let [all, tags] = [comparison.style.noise, comparison.style.tag_noise];
+        noise(
+            "style",
+            all,
+            "brackets and punctuation",
+            BINS_MIN,
+            "are one style by Urvoy 2006, the filter asks the next",
+        );
+        let (bins_min, what) = match comparison.frame {
+            Some(_) => (template.bins_alone_min, "make a template without common stylesheets"),
+            None => (template.bins_min, "make a template"),
+        };
+        noise("style in tags", tags, "the same, inside tags", bins_min as usize, what);
         if let Some(frame) = &comparison.frame {
             rows.push(Row {
                 name: "page frame",

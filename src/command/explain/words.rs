@@ -9,6 +9,7 @@ use crate::pipeline::explanation::shared::{Shared, Texts};
 use crate::pipeline::explanation::{Explanation, Record};
 use crate::pipeline::scan::place;
 use crate::verdict::event::{ClusterEvent, Mirror, Outcome, Quilt, QuiltKind, Recrawl, Template, Verdict};
+use crate::verdict::relation::{Direction, Relation};
 use anstyle::{AnsiColor, Reset, Style};
 
 /// The report.
@@ -105,7 +106,12 @@ fn times(n: u32) -> String {
 
 fn mirror_lines(mirror: &Mirror) -> String {
     let signals: Vec<&str> = mirror.signals.iter().map(|one| signal(*one)).collect();
-    let mut lines = format!("  the text of {} ({})\n", plain(&mirror.of), relation(mirror.relation));
+    let what = match (mirror.relation, mirror.direction) {
+        (Relation::Archive | Relation::ExcerptList, Direction::ThisInThat) => "a part of",
+        (Relation::Archive | Relation::ExcerptList, Direction::ThatInThis) => "holds the text of",
+        _ => "the text of",
+    };
+    let mut lines = format!("  {what} {} ({})\n", plain(&mirror.of), relation(mirror.relation));
     lines += &format!(
         "  found by {}; likeness {:.3}, overlap {:.3}, containment {:.3}\n",
         signals.join(" and "),

@@ -38,7 +38,7 @@ const LEDGER: &str = "ingest.sqlite";
 
 What was ingested is remembered, so that an ingest that was cut off, or is run again, goes on where it was: a file that is done \
 and has not changed since is passed over. At most one batch is then sent twice, which does no harm: a document that comes again \
-under its id is an unchanged recrawl. The exit code is 1 if something could not be read; everything else is sent.")]
+under its id is an unchanged recrawl. Where a document brings no id (nor a page a URL), its file and number in it are its id, and what stands there later is a new version of it: give files that come again new names. What comes by a pipe is known by a digest of its bytes. The exit code is 1 if something could not be read; everything else is sent.")]
 pub struct IngestArguments {
     /// Files, folders, or `-` for standard input, as `seamripper scan` reads them
     #[arg(required = true, value_name = "PATH")]
@@ -88,7 +88,13 @@ pub fn run(arguments: IngestArguments, common: &Common) -> anyhow::Result<Ending
         let reading = reading.clone();
         Begin(Arc::new(move |path: &Path| locked(&reading).begin(path)))
     };
-    let options = corpus::Options { form: format, begin: Some(begin), n_bytes_read, is_over: is_interrupted.clone() };
+    let options = corpus::Options {
+        form: format,
+        begin: Some(begin),
+        n_bytes_read,
+        is_over: is_interrupted.clone(),
+        stdin_is_nameless: true,
+    };
     let progress = Progress::new(&paths, &options, !common.quiet);
     let loader = Loader {
         bus: bus.clone(),

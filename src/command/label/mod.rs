@@ -48,6 +48,9 @@ has the name of one of these commands: `seamripper label add list spam`.";
 #[derive(Debug, clap::Subcommand)]
 enum Action {
     /// Put a label on a document, a cluster or a domain: the same as without `add`
+    #[command(after_help = "Examples:
+  seamripper label add list spam --why 'forty complaints'    on a document whose id is `list`
+  seamripper label add --domain parcel-desk.example allow")]
     Add(put::PutArguments),
     /// Take a label back
     Undo(undo::UndoArguments),

@@ -6,7 +6,7 @@ use super::tally::{Line, Tally};
 use super::{brief, left_out, section};
 use crate::command::words::relation;
 use crate::verdict::event::{Carried, Related, Verdict, Via};
-use crate::verdict::relation::Direction;
+use crate::verdict::relation::{CONTAINMENT_ABOVE, Direction};
 use std::cmp::Ordering;
 
 /// Documents that are shown.
@@ -106,9 +106,11 @@ fn write_related(page: &mut Page, related: &Related) {
         .score(related.overlap)
         .markup(", containment ")
         .score(related.containment);
-    page.markup(match related.direction {
-        Direction::Equal => "</span></li>",
-        Direction::ThisInThat => ", part of it</span></li>",
-        Direction::ThatInThis => ", holds it</span></li>",
+    page.markup(match (related.direction, related.containment > CONTAINMENT_ABOVE) {
+        (Direction::Equal, _) => "</span></li>",
+        (Direction::ThisInThat, true) => ", part of it</span></li>",
+        (Direction::ThatInThis, true) => ", holds it</span></li>",
+        (Direction::ThisInThat, false) => " of this, the shorter one</span></li>",
+        (Direction::ThatInThis, false) => " of it, the shorter one</span></li>",
     });
 }

@@ -18,7 +18,7 @@ const WRAPPED_LINES_MAX: usize = 3;
 const HEADER_LINES_MAX: usize = 8;
 /// Nobody wraps a line below this many characters: a word that would have made it longer began the next line.
 const WRAPPED_CHARS_MIN: usize = 60;
-/// Most lines have no colon near their beginning, of either width, and need not be compared with any name.
+/// Names of headers are shorter. Most lines have no colon so near their beginning, and need not be compared with any.
 const NAME_BYTES_MAX: usize = 32;
 
 /// What an introduction ends in, before its colon.
@@ -92,6 +92,9 @@ impl Lines<'_> {
     /// Whether the original mail begins here, as Outlook shows it: a line that says so, or a block of headers.
     pub(super) fn begins_original(&self, index: usize) -> bool {
         let line = self.at(index);
+        if line.len() > NOTICE_BYTES_MAX {
+            return false;
+        }
         if line.starts_with("--") {
             let words = line.trim_matches(['-', ' ']);
             return line.ends_with("--") && ORIGINAL_MESSAGE.iter().any(|known| words.eq_ignore_ascii_case(known));
@@ -164,9 +167,9 @@ fn has_year(line: &str) -> bool {
 }
 
 fn header_value(line: &str, name: &str) -> bool {
-    // Bold names keep their stars in plain text: `*From:* Ann`.
-    let line = line.trim_start_matches('*');
-    line.strip_prefix(name).is_some_and(|rest| rest.trim_start_matches([' ', '*', '\u{a0}']).starts_with([':', '：']))
+    // The line may be megabytes long. Bold names keep their stars in plain text: `*From:* Ann`.
+    let lead = line[..line.floor_char_boundary(NAME_BYTES_MAX)].trim_start_matches('*');
+    lead.strip_prefix(name).is_some_and(|rest| rest.trim_start_matches([' ', '*', '\u{a0}']).starts_with([':', '：']))
 }
 
 #[cfg(test)]

@@ -78,13 +78,13 @@ pub fn of(verdict: &Verdict, measure: Option<Measure>, settings: &Settings) -> V
     let (Some(features), Some(kind)) = (&verdict.features, verdict.kind) else { return Vec::new() };
     let Settings { text, mirror, quilt, template, .. } = settings;
     let Features { resemblance, frame, style_bins, cluster_size, .. } = *features;
-    // Enough words, and still too little text: they were pairs of characters.
+    // Enough words, and still too little text: pairs of characters, or some of them.
     let is_of_pairs = verdict.outcome == Outcome::Insufficient && features.n_terms >= text.terms_min as f64;
-    let (terms_min, setting) = match is_of_pairs {
-        true => (text.terms_min_unspaced, "text.terms_min_unspaced"),
-        false => (text.terms_min, "text.terms_min"),
+    let (score, terms_min, setting) = match is_of_pairs {
+        true => ("distinct terms, most of them pairs", text.terms_min_unspaced, "text.terms_min_unspaced"),
+        false => ("distinct terms", text.terms_min, "text.terms_min"),
     };
-    let mut scores = vec![least("text", "distinct terms", features.n_terms, terms_min as f64, setting)];
+    let mut scores = vec![least("text", score, features.n_terms, terms_min as f64, setting)];
     let usual = if kind == Kind::Page { Measure::Shingles } else { Measure::Terms };
     let score = measure.unwrap_or(usual).score(resemblance, mirror);
     let is_by_body = verdict.mirror.as_ref().is_some_and(|mirror| mirror.view == TextView::Body);

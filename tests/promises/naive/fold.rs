@@ -633,11 +633,15 @@ impl<'a> Naive<'a> {
             (Some(Form::Digest(a)), Some(Form::Digest(b))) if a == b => BINS as u32,
             _ => 0,
         };
+        let both_have_bins = [a, b].iter().all(|of| matches!(form(of), Some(Form::Bins(_))));
         let style = f64::from(n_bins) / BINS as f64;
         match (&a.frame, &b.frame) {
             (Some(a), Some(b)) => {
                 let similarity = frame::similarity(a.slots(), b.slots());
-                let agree = a.stylesheets_agree(b) && similarity >= settings.frame_min;
+                let are_bare = a.stylesheets.is_empty() && b.stylesheets.is_empty();
+                let agree = a.stylesheets_agree(b)
+                    && similarity >= settings.frame_min
+                    && !(are_bare && both_have_bins && n_bins < settings.bins_beside_min);
                 let share_a_sheet = a.stylesheets.iter().any(|sheet| b.stylesheets.contains(sheet));
                 if agree {
                     similarity

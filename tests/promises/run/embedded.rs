@@ -49,10 +49,10 @@ fn an_idle_run_ends_with_everything_committed() {
 #[test]
 fn an_idle_run_that_lost_its_seat_ends_when_all_is_judged() {
     let mut ground = ground();
-    ground.settings.batch.wait_ms = 3000;
+    ground.settings.batch.wait_ms = 12_000;
     let bus = ground.prepared();
     let mut feeder = bus.feeder().unwrap();
-    let mut process = Process::start(&ground, &["run", "--until-idle", "2"], None);
+    let mut process = Process::start(&ground, &["run", "--until-idle", "5"], None);
     process.says("seat taken");
     feeder.append(super::inputs(&ground, 20, 40)).unwrap();
     std::thread::sleep(Duration::from_millis(500));
