@@ -509,6 +509,7 @@ fn nothing_that_is_read_is_written_over() {
         assert!(output.status.code() == Some(2) && said.contains("are one file"), "{said}");
     }
     assert_eq!(std::fs::read(folder.path().join("pages.jsonl")).unwrap(), before);
+    assert!(refusal(folder.path(), &["scan", "-", "-"], 2).contains("standard input (-) is an input twice"));
 }
 
 /// As `inetd` and `socat` start a command.

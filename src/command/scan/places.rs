@@ -36,6 +36,9 @@ pub(super) fn check(arguments: &ScanArguments, config: Option<&Path>) -> Result<
         written.push(("--store".to_owned(), path));
     }
     let mut problems = Vec::new();
+    if paths.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
+        problems.push("standard input (-) is an input twice".to_owned());
+    }
     for (number, (name, path)) in written.into_iter().enumerate() {
         if is_device(&path) {
             continue;
