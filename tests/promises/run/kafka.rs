@@ -1,6 +1,6 @@
 //! On Kafka, whose brokers stop, die and come back.
 
-use super::{Process, audited, command, drain, hasty, inputs, judged, promises, scaled};
+use super::{Process, Watch, audited, command, drain, hasty, inputs, judged, promises, scaled};
 use crate::bus::Ground;
 use crate::kafka::{Cluster, administered, ground_at};
 use rdkafka::admin::AdminOptions;
@@ -79,11 +79,11 @@ fn one_of_three_brokers_may_die() {
     let begun = Instant::now();
     own.0.script(&["kill", "2"]);
     feed(&*bus, &ground, 34, n);
-    judged(&*bus, &ground, 2 * n);
+    Watch::new(&*bus, &ground).until(2 * n, Some(&process));
     println!("one of three brokers died: all judged {:?} later", begun.elapsed());
     own.0.script(&["start", "2"]);
     feed(&*bus, &ground, 35, n);
-    judged(&*bus, &ground, 3 * n);
+    Watch::new(&*bus, &ground).until(3 * n, Some(&process));
     process.signal("TERM");
     let mut process = process;
     assert!(process.ended().success(), "{}", process.log());
