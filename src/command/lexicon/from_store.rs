@@ -2,7 +2,7 @@
 //!
 //! The store counts in how many groups each word stands, and keeps the spelling of the words of some documents
 //! (`store.spelled_one_in`): a word that is common enough for a lexicon is met in one of them. Frequencies are never too
-//! high, and too low by the stated error at most. (`tests/promises/scan_command.rs`)
+//! high, and too low by the stated error at most. (`tests/promises/scan_command/lexicon.rs`)
 
 use super::{Answer, BuildArguments, forgotten, write};
 use crate::command::words::counted;
