@@ -2,41 +2,41 @@
 //!
 //! A slot has a fixed part; what varies in length (proof, names, places) lies in cells. Heads are in one order by their
 //! last member: when slots or cells run out, the group that has gone longest without one gives way, whole. Beside it
-//! every owner (a registered domain or address) has its own order, and whoever holds more than a share of the slots
-//! loses the oldest of its own.
+//! every owner (a registered domain or address) has its own order, and whoever holds more than a share of the slots or
+//! of the cells loses the oldest of its own.
 //!
 //! Settle runs ahead of judge by up to a batch: who died in it stays readable ([`Prototypes::card`]), and it is known at which
 //! position it died ([`Prototypes::lives_at`]), until [`Prototypes::end_batch`].
 //!
 //! # Invariants
 //! - A group dies whole, with its head. (`a_group_dies_with_its_head`)
-//! - Nobody holds more than a share, and nobody else pays for it. (`a_flood_pushes_out_its_own`)
+//! - Nobody holds more than a share, and nobody else pays for it. (`a_flood_pushes_out_its_own`,
+//!   `long_documents_and_variants_are_of_the_share`)
 //! - The order of giving way is that of the last member. (`the_longest_without_a_member_gives_way`)
 //! - What goes takes the beginning of its text with it, and leaves no byte of its names. (`what_goes_leaves_no_byte`)
 
 mod doomed;
+mod owners;
 mod prototype;
+mod reading;
 mod saving;
 
 pub(super) use doomed::Doomed;
+pub(super) use owners::OWNER_BYTES;
 pub use prototype::Server;
 pub(super) use prototype::{Blob, FURTHER_MAX, Newcomer, Prototype, SLOT_BYTES};
 
-use super::card::{Card, Glance};
 use super::cells::{Cells, Handle};
-use super::excerpts::{Excerpt, ExcerptRule, Excerpts};
+use super::excerpts::{ExcerptRule, Excerpts};
 use super::living::Living;
 use super::order::{Ends, push, remove};
 use super::prefetch::prefetch;
-use super::proof::Proof;
 use super::reference::{NONE, Ref, next};
 use super::rows::Rows;
 use super::spread::Spread;
+use owners::{Owners, Room};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-
-/// The names of most cards end before this. Those of others are read a second time, with all that is behind them.
-const NAMES_BYTES: usize = 192;
 
 /// Who died in this batch.
 struct Buried {
@@ -64,12 +64,11 @@ pub(super) struct Prototypes {
     living: Living,
     free: Vec<u32>,
     n_slots_max: usize,
-    per_owner_max: u32,
     cells: Cells,
     excerpts: Excerpts,
     excerpt_rule: ExcerptRule,
     order: Ends,
-    owners: HashMap<u64, Ends>,
+    owners: Owners,
     buried: HashMap<Ref, Buried>,
     departures: Departures,
 }
@@ -81,12 +80,11 @@ impl Prototypes {
             living: Living::default(),
             free: Vec::new(),
             n_slots_max: n_slots,
-            per_owner_max: per_owner_max(n_slots, share_max),
             cells: Cells::new(n_cells),
             excerpts: Excerpts::new(n_slots, ExcerptRule::NONE),
             excerpt_rule: ExcerptRule::NONE,
             order: Ends::default(),
-            owners: HashMap::new(),
+            owners: Owners::new(n_slots, n_cells, share_max),
             buried: HashMap::new(),
             departures: Departures::default(),
         }
@@ -154,102 +152,15 @@ impl Prototypes {
         Ref { slot, generation: self.slots[slot as usize].generation }
     }
 
-    /// What it is compared by.
-    pub(super) fn proof(&self, of: Ref, scratch: &mut Vec<u8>) -> Option<Proof> {
-        let prototype = self.get(of)?;
-        self.cells.read_part(prototype.blob?, 0, prototype.n_proof as usize, scratch);
-        Proof::read(scratch)
-    }
-
-    /// Asks for the first cell of `of`.
-    pub(super) fn prefetch(&self, of: Ref) {
-        if let Some(blob) = self.get(of).and_then(|prototype| prototype.blob) {
-            self.cells.prefetch(blob);
-        }
-    }
-
-    /// Asks for the fixed part of `of`.
-    pub(super) fn prefetch_slot(&self, of: Ref) {
-        if let Some(slot) = self.slots.get(of.slot as usize) {
-            prefetch(slot);
-        }
-    }
-
-    /// What it says of itself, dead in this batch or alive.
-    pub(super) fn card(&self, of: Ref) -> Option<Card> {
-        let mut bytes = Vec::new();
-        self.read_card(of, usize::MAX, &mut bytes)?;
-        Card::read(&bytes)
-    }
-
-    /// The same without the places of its grams, which are most of it and lie in further cells.
-    pub(super) fn names(&self, of: Ref) -> Option<Card> {
-        let mut bytes = Vec::new();
-        self.read_card(of, NAMES_BYTES, &mut bytes)?;
-        if let Some(names) = Card::read_names(&bytes) {
-            return Some(names);
-        }
-        self.read_card(of, usize::MAX, &mut bytes)?;
-        Card::read_names(&bytes)
-    }
-
-    /// The little of [`Prototypes::card`] that is asked of many. `scratch` is reused.
-    pub(super) fn glance<'a>(&self, of: Ref, scratch: &'a mut Vec<u8>) -> Option<Glance<'a>> {
-        self.read_card(of, NAMES_BYTES, scratch)?;
-        if Glance::read(scratch).is_none() {
-            self.read_card(of, usize::MAX, scratch)?;
-        }
-        Glance::read(scratch)
-    }
-
-    /// Reads the first `n` bytes of a card.
-    fn read_card(&self, of: Ref, n: usize, bytes: &mut Vec<u8>) -> Option<()> {
-        match self.get(of) {
-            Some(prototype) => {
-                self.cells.read_part(prototype.blob?, prototype.n_proof as usize, n, bytes);
-            }
-            None => {
-                let buried = self.buried.get(&of)?;
-                bytes.clear();
-                let card = buried.blob.get(buried.prototype.n_proof as usize..)?;
-                bytes.extend(&card[..card.len().min(n)]);
-            }
-        }
-        Some(())
-    }
-
-    /// The beginning of its text, if it lives and that is kept.
-    pub(super) fn excerpt(&self, of: Ref) -> Option<Excerpt> {
-        self.get(of).and_then(|_| self.excerpts.get(of.slot))
-    }
-
     /// The further prototypes of the group of `head`, the oldest first.
     pub(super) fn further(&self, head: Ref) -> Vec<Ref> {
         let slots = self.get(head).map(|prototype| prototype.further).into_iter().flatten();
         slots.filter(|&slot| slot != NONE).map(|slot| self.reference(slot)).collect()
     }
 
-    /// Bytes of what it is compared by, and of what it says of itself.
-    pub(super) fn n_bytes(&self, of: Ref) -> Option<(usize, usize)> {
-        let (prototype, mut card) = (self.get(of)?, Vec::new());
-        self.read_card(of, usize::MAX, &mut card)?;
-        Some((prototype.n_proof as usize, card.len()))
-    }
-
-    /// The id of the longest member, where that is not the head.
-    pub(super) fn longest(&self, head: Ref) -> Option<String> {
-        let mut bytes = Vec::new();
-        self.cells.read(self.get(head)?.longest?, &mut bytes);
-        String::from_utf8(bytes).ok()
-    }
-
     /// A new head.
     pub(super) fn insert(&mut self, newcomer: &Newcomer<'_>) -> Ref {
-        while self.owners.get(&newcomer.owner).is_some_and(|own| newcomer.owner != 0 && own.n >= self.per_owner_max) {
-            let oldest = self.owners[&newcomer.owner].oldest;
-            self.departures.n_over_share += 1;
-            self.kill_group(oldest, newcomer.position);
-        }
+        self.keep_to_share(newcomer.owner, newcomer.needed(), NONE, newcomer.position);
         let slot = self.put(newcomer);
         let prototype = &mut self.slots[slot as usize];
         prototype.head = slot;
@@ -262,6 +173,8 @@ impl Prototypes {
     /// this one: it has just been touched.
     pub(super) fn insert_further(&mut self, head: Ref, newcomer: &Newcomer<'_>) -> Option<Ref> {
         let place = self.get(head)?.further.iter().position(|&slot| slot == NONE)?;
+        let owner = self.slots[head.slot as usize].owner;
+        self.keep_to_share(owner, newcomer.needed(), head.slot, newcomer.position);
         if self.order.n < 2 && !self.has_room(newcomer) {
             return None;
         }
@@ -273,6 +186,7 @@ impl Prototypes {
         }
         self.slots[slot as usize].head = head.slot;
         self.slots[head.slot as usize].further[place] = slot;
+        self.owners.charge(owner, self.held_by(slot));
         Some(self.reference(slot))
     }
 
@@ -283,8 +197,9 @@ impl Prototypes {
         if is_new {
             (prototype.size, prototype.domains) = prototype.with_member(domain);
         }
-        self.unlink(head.slot);
-        self.link(head.slot);
+        remove(&mut self.slots, &mut self.order, head.slot, |prototype| &mut prototype.order);
+        push(&mut self.slots, &mut self.order, head.slot, |prototype| &mut prototype.order);
+        self.owners.touch(&mut self.slots, head.slot);
     }
 
     /// Notes a member that is longer than all before it, if there is room for its id.
@@ -293,11 +208,15 @@ impl Prototypes {
         if !prototype.is_outgrown(n_words) || Cells::cells_for(id.len()) > self.cells.n_free() {
             return;
         }
+        let owner = prototype.owner;
         prototype.longest_words = n_words;
         if let Some(old) = prototype.longest.take() {
+            self.owners.credit(owner, self.cells_of(old));
             self.cells.free(old);
         }
-        prototype.longest = Some(self.cells.write(id.as_bytes()));
+        let longest = self.cells.write(id.as_bytes());
+        self.slots[head.slot as usize].longest = Some(longest);
+        self.owners.charge(owner, self.cells_of(longest));
     }
 
     /// Whose page has changed gives way: a head with its group, a further prototype alone.
@@ -312,6 +231,7 @@ impl Prototypes {
             self.slots[head].further[place..].rotate_left(1);
             self.slots[head].further[FURTHER_MAX - 1] = NONE;
         }
+        self.owners.credit(self.slots[head].owner, self.held_by(of.slot));
         self.bury(of.slot, position);
     }
 
@@ -370,6 +290,34 @@ impl Prototypes {
 
     pub(super) fn departures(&self) -> Departures {
         self.departures
+    }
+
+    /// The oldest groups of `owner` give way, but for that of the slot `spared`, until it has its share with `more`.
+    fn keep_to_share(&mut self, owner: u64, more: Room, spared: u32, position: u64) {
+        while let Some((held, oldest)) = self.owners.holding(owner)
+            && oldest != spared
+            && self.owners.is_beyond_share(held + more)
+        {
+            self.departures.n_over_share += 1;
+            self.kill_group(oldest, position);
+        }
+    }
+
+    /// What a group holds.
+    fn held_by_group(&self, head: u32) -> Room {
+        let further = self.slots[head as usize].further.into_iter().filter(|&slot| slot != NONE);
+        further.chain([head]).map(|slot| self.held_by(slot)).sum()
+    }
+
+    /// What one record holds.
+    fn held_by(&self, slot: u32) -> Room {
+        let prototype = &self.slots[slot as usize];
+        let cells = [prototype.blob, prototype.longest].into_iter().flatten().map(|handle| self.cells_of(handle));
+        Room { n_slots: 1, n_cells: 0 } + cells.sum()
+    }
+
+    fn cells_of(&self, handle: Handle) -> Room {
+        Room { n_slots: 0, n_cells: Cells::cells_for(self.cells.len(handle)) as i64 }
     }
 
     fn has_room(&self, newcomer: &Newcomer<'_>) -> bool {
@@ -462,42 +410,26 @@ impl Prototypes {
         self.free.push(slot);
     }
 
-    fn link(&mut self, slot: u32) {
-        push(&mut self.slots, &mut self.order, slot, |prototype| &mut prototype.order);
-        let owner = self.slots[slot as usize].owner;
-        if owner != 0 {
-            let ends = self.owners.entry(owner).or_default();
-            push(&mut self.slots, ends, slot, |prototype| &mut prototype.owner_order);
-        }
+    fn link(&mut self, head: u32) {
+        push(&mut self.slots, &mut self.order, head, |prototype| &mut prototype.order);
+        let held = self.held_by_group(head);
+        self.owners.link(&mut self.slots, head, held);
     }
 
-    fn unlink(&mut self, slot: u32) {
-        remove(&mut self.slots, &mut self.order, slot, |prototype| &mut prototype.order);
-        let owner = self.slots[slot as usize].owner;
-        if owner == 0 {
-            return;
-        }
-        if let Some(ends) = self.owners.get_mut(&owner) {
-            remove(&mut self.slots, ends, slot, |prototype| &mut prototype.owner_order);
-            if ends.n == 0 {
-                self.owners.remove(&owner);
-            }
-        }
+    fn unlink(&mut self, head: u32) {
+        let held = self.held_by_group(head);
+        remove(&mut self.slots, &mut self.order, head, |prototype| &mut prototype.order);
+        self.owners.unlink(&mut self.slots, head, held);
     }
 }
-
-/// How many slots an owner may have.
-fn per_owner_max(n_slots: usize, share_max: f64) -> u32 {
-    ((n_slots as f64 * share_max) as u32).max(1)
-}
-
-/// Bytes of an owner in the map, for the plan: key, ends, control byte, and room to grow.
-pub(super) const OWNER_BYTES: usize = 2 * (8 + std::mem::size_of::<Ends>() + 1);
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::document::Kind;
+    use crate::store::card::Card;
+    use crate::store::excerpts::Excerpt;
+    use crate::store::proof::Proof;
     use crate::store::snapshot::tests::copied;
     use crate::store::tests::arrival;
 
@@ -529,6 +461,18 @@ mod tests {
 
     fn insert(prototypes: &mut Prototypes, position: u64, owner: u64) -> Ref {
         prototypes.insert(&newcomer(&made(position, owner, 40), position))
+    }
+
+    /// What all owners hold, counted anew.
+    pub(super) fn owners_hold_what_their_groups_hold(prototypes: &Prototypes) -> bool {
+        let mut held: HashMap<u64, Room> = HashMap::new();
+        for of in prototypes.live() {
+            let head = prototypes.slots[of.slot as usize].head;
+            *held.entry(prototypes.slots[head as usize].owner).or_default() += prototypes.held_by(of.slot);
+        }
+        held.remove(&0);
+        let is_held = |(owner, room): (&u64, &Room)| prototypes.owners.holding(*owner).map(|one| one.0) == Some(*room);
+        held.len() == prototypes.owners.n() && held.iter().all(is_held)
     }
 
     #[test]
@@ -569,6 +513,30 @@ mod tests {
         assert_eq!(flood.iter().filter(|of| prototypes.lives(**of)).count(), 3);
         let departures = prototypes.departures();
         assert_eq!((departures.n_over_share, departures.n_evicted), (47, 0));
+    }
+
+    #[test]
+    fn long_documents_and_variants_are_of_the_share() {
+        let mut prototypes = Prototypes::new(100, 400, 0.2);
+        let others: Vec<Ref> = (1..=20).map(|n| insert(&mut prototypes, n, 100 + n)).collect();
+        let long: Vec<Ref> = (30..60).map(|n| prototypes.insert(&newcomer(&made(n, 7, 400), n))).collect();
+        assert!(others.iter().all(|of| prototypes.lives(*of)));
+        let (held, _) = prototypes.owners.holding(7).unwrap();
+        assert!(held.n_slots < 20 && (60..=80).contains(&held.n_cells), "{held:?}");
+        assert!(prototypes.lives(long[29]) && prototypes.departures().n_evicted == 0);
+
+        let mut prototypes = Prototypes::new(10, 1000, 0.3);
+        let heads = [1, 2].map(|n| insert(&mut prototypes, n, 7));
+        let variant = |prototypes: &mut Prototypes, n| {
+            prototypes.join(heads[1], 7, n as i64, true);
+            prototypes.insert_further(heads[1], &newcomer(&made(n, 7, 40), n)).is_some()
+        };
+        assert!(variant(&mut prototypes, 3) && prototypes.lives(heads[0]));
+        assert!(variant(&mut prototypes, 4) && !prototypes.lives(heads[0]));
+        // A group is not put out by its own.
+        assert!(variant(&mut prototypes, 5) && prototypes.lives(heads[1]));
+        insert(&mut prototypes, 6, 7);
+        assert!(!prototypes.lives(heads[1]) && prototypes.departures().n_over_share == 2);
     }
 
     #[test]
@@ -639,6 +607,7 @@ mod tests {
             copied(from, to).unwrap();
         }
         again.resume(cells).unwrap();
+        assert!(owners_hold_what_their_groups_hold(&again));
         assert_eq!(again.save().unwrap(), bytes);
         assert!(*again.slots == *prototypes.slots && again.cells == prototypes.cells);
         let excerpts = |prototypes: &Prototypes| (0..5).map(|slot| prototypes.excerpts.get(slot)).collect::<Vec<_>>();

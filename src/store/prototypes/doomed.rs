@@ -8,8 +8,8 @@
 //!
 //! Of those that are too old only so many are looked at as make room: after a long silence all of them would be.
 
-use super::{Cells, Handle, NONE, Newcomer, Prototypes, Ref};
-use std::iter::Sum;
+use super::owners::Room;
+use super::{Cells, NONE, Newcomer, Prototypes, Ref};
 
 /// Who gives way to a document.
 #[derive(Debug, Default)]
@@ -21,39 +21,13 @@ pub(in crate::store) struct Doomed {
     /// Heads of the groups that make room for it.
     evicted: Vec<u32>,
     /// Cells that its id takes as that of the longest member, less those that it gives back.
-    n_cells_taken: isize,
+    n_cells_taken: i64,
 }
 
 impl Doomed {
     /// Those without a member since `before_ms`.
     pub(in crate::store) fn by_age(before_ms: Option<i64>) -> Self {
         Self { before_ms, ..Self::default() }
-    }
-}
-
-/// Free slots and cells.
-#[derive(Clone, Copy, Debug, Default)]
-struct Room {
-    n_slots: usize,
-    n_cells: isize,
-}
-
-impl Room {
-    fn add(&mut self, more: Self) {
-        self.n_slots += more.n_slots;
-        self.n_cells += more.n_cells;
-    }
-
-    fn holds(self, needed: Self) -> bool {
-        self.n_slots >= needed.n_slots && self.n_cells >= needed.n_cells
-    }
-}
-
-impl Sum for Room {
-    fn sum<I: Iterator<Item = Self>>(rooms: I) -> Self {
-        let mut all = Self::default();
-        rooms.for_each(|room| all.add(room));
-        all
     }
 }
 
@@ -88,46 +62,49 @@ impl Prototypes {
         doomed: &mut Doomed,
     ) -> Option<String> {
         let prototype = self.get(head)?;
-        let n_cells = Cells::cells_for(id.len()) as isize;
+        let n_cells = Cells::cells_for(id.len()) as i64;
         if !prototype.is_outgrown(n_words) || !self.makes_room(Room { n_slots: 0, n_cells }, doomed, false, NONE) {
             return self.longest(head);
         }
-        doomed.n_cells_taken = n_cells - prototype.longest.map_or(0, |old| self.n_cells(old));
+        doomed.n_cells_taken = n_cells - prototype.longest.map_or(0, |old| self.cells_of(old).n_cells);
         Some(id.to_owned())
     }
 
     /// Dooms those who would give way to `newcomer` as a new head.
     pub(in crate::store) fn doom_for_head(&self, newcomer: &Newcomer<'_>, doomed: &mut Doomed) {
-        self.doom_over_share(newcomer.owner, doomed);
-        self.makes_room(needed(newcomer), doomed, true, NONE);
+        self.doom_over_share(newcomer.owner, newcomer.needed(), NONE, doomed);
+        self.makes_room(newcomer.needed(), doomed, true, NONE);
     }
 
     /// Dooms those who would give way to `newcomer` as a further prototype of the group of `head`, which has just been
     /// touched: that may be the group itself, if all others were not enough.
     pub(in crate::store) fn doom_for_further(&self, head: Ref, newcomer: &Newcomer<'_>, doomed: &mut Doomed) {
-        let has_room = self.makes_room(needed(newcomer), doomed, true, head.slot);
+        self.doom_over_share(self.slots[head.slot as usize].owner, newcomer.needed(), head.slot, doomed);
+        let n_over_share = doomed.evicted.len();
+        let has_room = self.makes_room(newcomer.needed(), doomed, true, head.slot);
         // In a store of one group nobody is asked to go.
-        if !has_room && !doomed.evicted.is_empty() {
+        if !has_room && doomed.evicted.len() > n_over_share {
             doomed.evicted.push(head.slot);
         }
     }
 
-    /// Whoever has more than its share loses the oldest of its own.
-    fn doom_over_share(&self, owner: u64, doomed: &mut Doomed) {
-        let Some(own) = self.owners.get(&owner).filter(|_| owner != 0) else { return };
-        let (mut n, mut next) = (own.n, own.oldest);
-        let replaced = doomed.replaced.map_or(NONE, |of| of.slot);
-        let is_replaced = |slot: u32| slot == replaced && self.slots[slot as usize].head == slot;
-        if replaced != NONE && is_replaced(replaced) && self.slots[replaced as usize].owner == owner {
-            n -= 1;
+    /// Whoever would have more than its share with `more` loses the oldest of its own, but for the group of the slot `spared`.
+    fn doom_over_share(&self, owner: u64, more: Room, spared: u32, doomed: &mut Doomed) {
+        let Some((mut held, mut next)) = self.owners.holding(owner) else { return };
+        held += more;
+        held.n_cells += doomed.n_cells_taken;
+        if let Some(Ref { slot, .. }) = doomed.replaced
+            && self.slots[self.slots[slot as usize].head as usize].owner == owner
+        {
+            held -= self.held_with(slot);
         }
-        while n >= self.per_owner_max && next != NONE {
+        while self.owners.is_beyond_share(held) && next != NONE {
             let head = next;
             next = self.slots[head as usize].owner_order.newer;
-            if is_replaced(head) {
+            if head == spared || doomed.replaced.is_some_and(|of| of.slot == head) {
                 continue;
             }
-            n -= 1;
+            held -= self.held_without(head, doomed);
             if !self.is_expired(head, doomed) {
                 doomed.evicted.push(head);
             }
@@ -137,13 +114,12 @@ impl Prototypes {
     /// Whether there is room for `needed` when the oldest groups have gone: those that are too old, and if `evicts`, others, but
     /// for the group of the slot `spared`.
     fn makes_room(&self, needed: Room, doomed: &mut Doomed, evicts: bool, spared: u32) -> bool {
-        let n_slots = self.free.len() + self.n_slots_max - self.slots.len();
-        let mut room = Room { n_slots, n_cells: self.cells.n_free() as isize - doomed.n_cells_taken };
+        let n_slots = (self.free.len() + self.n_slots_max - self.slots.len()) as i64;
+        let mut room = Room { n_slots, n_cells: self.cells.n_free() as i64 - doomed.n_cells_taken };
         if let Some(Ref { slot, .. }) = doomed.replaced {
-            let is_head = self.slots[slot as usize].head == slot;
-            room.add(if is_head { self.held_by_group(slot, doomed) } else { self.held_by(slot) });
+            room += self.held_with(slot);
         }
-        doomed.evicted.iter().for_each(|&head| room.add(self.held_by_group(head, doomed)));
+        doomed.evicted.iter().for_each(|&head| room += self.held_without(head, doomed));
         let n_evicted_before = doomed.evicted.len();
         let mut next = self.order.oldest;
         while !room.holds(needed) && next != NONE {
@@ -160,27 +136,25 @@ impl Prototypes {
                 }
                 doomed.evicted.push(head);
             }
-            room.add(self.held_by_group(head, doomed));
+            room += self.held_without(head, doomed);
         }
         room.holds(needed)
     }
 
+    /// What goes with a record: a head takes its group with it.
+    fn held_with(&self, slot: u32) -> Room {
+        if self.slots[slot as usize].head == slot { self.held_by_group(slot) } else { self.held_by(slot) }
+    }
+
     /// What a group holds when the earlier version of the document has left it.
-    fn held_by_group(&self, head: u32, doomed: &Doomed) -> Room {
-        let further = self.slots[head as usize].further.into_iter();
-        let left = further.filter(|&slot| slot != NONE && doomed.replaced.is_none_or(|of| of.slot != slot));
-        left.chain([head]).map(|slot| self.held_by(slot)).sum()
-    }
-
-    /// What one record holds.
-    fn held_by(&self, slot: u32) -> Room {
-        let prototype = &self.slots[slot as usize];
-        let handles = [prototype.blob, prototype.longest].into_iter().flatten();
-        Room { n_slots: 1, n_cells: handles.map(|handle| self.n_cells(handle)).sum() }
-    }
-
-    fn n_cells(&self, handle: Handle) -> isize {
-        Cells::cells_for(self.cells.len(handle)) as isize
+    fn held_without(&self, head: u32, doomed: &Doomed) -> Room {
+        let mut held = self.held_by_group(head);
+        if let Some(Ref { slot, .. }) = doomed.replaced
+            && self.slots[head as usize].further.contains(&slot)
+        {
+            held -= self.held_by(slot);
+        }
+        held
     }
 
     fn is_doomed(&self, head: u32, doomed: &Doomed) -> bool {
@@ -195,13 +169,9 @@ impl Prototypes {
     }
 }
 
-fn needed(newcomer: &Newcomer<'_>) -> Room {
-    Room { n_slots: 1, n_cells: newcomer.blob.n_cells() as isize }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{made, newcomer};
+    use super::super::tests::{made, newcomer, owners_hold_what_their_groups_hold};
     use super::super::{Departures, FURTHER_MAX};
     use super::*;
     use crate::signature::keyed::mix;
@@ -258,6 +228,7 @@ mod tests {
                 }
                 assert!(stay.iter().all(|of| prototypes.lives(*of)), "{how}: {doomed:?}");
                 assert!(!die.iter().any(|of| prototypes.lives(*of)), "{how}: {doomed:?}");
+                assert!(owners_hold_what_their_groups_hold(&prototypes), "{how}");
                 prototypes.end_batch();
             }
             let Departures { n_evicted, n_over_share, n_expired, n_replaced } = prototypes.departures();

@@ -7,6 +7,7 @@ use super::super::order::Link;
 use super::super::proof::Proof;
 use super::super::reference::NONE;
 use super::super::spread::Spread;
+use super::owners::Room;
 use crate::document::Kind;
 use serde::{Deserialize, Serialize};
 
@@ -128,6 +129,13 @@ pub(in crate::store) struct Newcomer<'a> {
     pub(in crate::store) blob: &'a Blob,
     /// The beginning of its text, and the bytes of all of it.
     pub(in crate::store) excerpt: (&'a str, u32),
+}
+
+impl Newcomer<'_> {
+    /// The room that it takes.
+    pub(super) fn needed(&self) -> Room {
+        Room { n_slots: 1, n_cells: self.blob.n_cells() as i64 }
+    }
 }
 
 /// What is kept of a document in cells: what it is compared by, and behind it what it says of itself.

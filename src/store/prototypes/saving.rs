@@ -14,13 +14,11 @@ use super::{Departures, Prototypes};
 impl Prototypes {
     /// What is small, as bytes: all but [`Prototypes::tables`].
     pub(in crate::store) fn save(&self) -> Result<Vec<u8>, postcard::Error> {
-        let mut owners: Vec<(u64, Ends)> = self.owners.iter().map(|(owner, ends)| (*owner, *ends)).collect();
-        owners.sort_unstable_by_key(|(owner, _)| *owner);
         postcard::to_stdvec(&(
             self.slots.len() as u32,
             &self.free,
             &self.order,
-            owners,
+            self.owners.heads(),
             &self.departures,
             self.cells.ends(),
             self.excerpts.rule(),
@@ -48,7 +46,7 @@ impl Prototypes {
         self.slots.expect(n as usize);
         self.excerpts.expect(excerpt_rule)?;
         (self.free, self.order, self.departures) = (free, order, departures);
-        self.owners = owners.into_iter().collect();
+        self.owners.load(owners);
         Ok(cells)
     }
 
@@ -72,16 +70,31 @@ impl Prototypes {
         self.excerpts.check()?;
         self.keep_by_rule();
         let mut handles = self.slots.iter().flat_map(|slot| [slot.blob, slot.longest]).flatten();
-        if handles.all(|handle| self.cells.holds(handle)) {
-            Ok(())
-        } else {
-            Err(Damaged::of("a prototype has no cells"))
+        if !handles.all(|handle| self.cells.holds(handle)) {
+            return Err(Damaged::of("a prototype has no cells"));
         }
+        self.charge_all()
+    }
+
+    /// Charges owners what their records hold.
+    fn charge_all(&mut self) -> Result<(), Damaged> {
+        for slot in 0..self.slots.len() as u32 {
+            let prototype = &self.slots[slot as usize];
+            if !prototype.is_live {
+                continue;
+            }
+            let Some(head) = self.slots.get(prototype.head as usize) else {
+                return Err(Damaged::of("a prototype has no head"));
+            };
+            self.owners.charge(head.owner, self.held_by(slot));
+        }
+        Ok(())
     }
 
     /// Goes on with all of `from`, which has as many slots and cells; an owner's share, and what is kept of texts, stay ours.
     pub(in crate::store) fn carry(&mut self, from: Self) {
-        *self = Self { per_owner_max: self.per_owner_max, excerpt_rule: self.excerpt_rule, ..from };
+        let owners = self.owners.carried(from.owners);
+        *self = Self { owners, excerpt_rule: self.excerpt_rule, ..from };
         self.keep_by_rule();
     }
 
