@@ -364,14 +364,18 @@ impl<'a> Naive<'a> {
             // The next version of a page takes the place of the last, and is counted with it.
             let is_heir = owners.of.iter().any(|(of, _)| Some(*of) == heir_of);
             owners.of.retain(|(of, _)| prototypes.contains_key(of));
-            owners.n_counted = if owners.of.is_empty() { 1 } else { owners.n_counted + usize::from(!is_heir) };
+            // The last may have been counted and not be kept.
+            let is_kept = owners.of.len() < n_max || n_first < n_max;
+            let was_counted = heir_of.is_some() && (!is_kept || owners.n_counted > owners.of.len());
+            let is_one_more = !is_heir && (owners.of.is_empty() || !was_counted);
+            owners.n_counted = if owners.of.is_empty() { 1 } else { owners.n_counted + usize::from(is_one_more) };
             if owners.of.len() >= n_max && n_first < n_max {
                 owners.of.remove(n_max - n_first - 1);
             }
             if owners.of.len() < n_max {
                 owners.of.insert(0, (this, number));
             }
-            !is_heir
+            is_one_more
         };
         for (number, gram) in (0_u16..).zip(&signatures.grams) {
             let n_max = self.settings.quilt.owners_max;
@@ -512,6 +516,7 @@ impl<'a> Naive<'a> {
                     return false;
                 }
                 let mut sources = standing.sources.clone();
+                sources.retain(|(source, _, _)| self.prototypes.contains_key(source));
                 let bits = bits(&theirs, &mut grams.iter().map(|gram| gram.1));
                 sources.push((this, bits, is_part(this, grams.len())));
                 !self.cover(*of, &theirs, &sources).0.is_empty()
@@ -562,19 +567,22 @@ impl<'a> Naive<'a> {
         let lives = |of: &Of| self.prototypes.contains_key(of);
         if standing.named.iter().all(lives) {
             standing.sources.retain(|(source, _, _)| lives(source));
+            let sources: Vec<Of> = standing.sources.iter().map(|source| source.0).collect();
             let (named, is_patchwork) = self.cover(of, &self.cloth(of), &standing.sources);
-            self.standings.get_mut(&of).unwrap().is_patchwork = is_patchwork;
-            standing.is_patchwork = is_patchwork;
-            if named != standing.named {
-                let flips = named.is_empty() == standing.is_quilt;
-                (standing.is_quilt, standing.named) = (!named.is_empty(), named.clone());
+            let turns = (named.is_empty(), is_patchwork) != (!standing.is_quilt, standing.is_patchwork);
+            (standing.is_quilt, standing.is_patchwork) = (!named.is_empty(), is_patchwork);
+            if named == standing.named {
+                // Those that have given way stay in its memory.
+                standing.sources = self.standings[&of].sources.clone();
+            } else {
+                standing.named = named.clone();
                 self.said[of].sources = named.iter().map(|of| self.id(*of).to_owned()).collect();
-                self.standings.insert(of, standing.clone());
-                if flips {
-                    standing.sources.iter().for_each(|(source, _, _)| self.enqueue(*source));
-                }
-                return true;
             }
+            self.standings.insert(of, standing);
+            if turns {
+                sources.into_iter().for_each(|source| self.enqueue(source));
+            }
+            return true;
         }
         self.standings.get_mut(&of).unwrap().is_queued = false;
         true
