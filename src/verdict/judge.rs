@@ -205,7 +205,7 @@ impl Judge {
         store: &Store,
     ) -> Verdict {
         let Decision { said, quilt, known, named, fabric } =
-            self.decision(arrival, settled, hits, scores, store, |_| false);
+            self.decision(arrival, settled, hits, scores, store, |of| !store.lives_at(of, settled.position));
         if let Some(own) = settled.head.filter(|_| settled.learns) {
             let links = arrival.signatures.links.iter().take(LINKS_MAX).map(|link| *link as u32).collect();
             let standing = Standing { sources: known, named, said: said.packed(), links };
@@ -242,8 +242,8 @@ impl Judge {
         let own = settled.head.filter(|_| settled.learns);
         let link = self.own_link(arrival);
         let links_to = |of: Ref, link: u32| !gone(of) && self.standings.links_to(of, link);
-        let is_patchwork = |of: Ref| !gone(of) && self.standings.fabric(of).is_patchwork;
-        let others = Others { is_source: &is_source, is_patchwork: &is_patchwork, links_to: &links_to };
+        let is_patchwork = |of: Ref| self.standings.fabric(of).is_patchwork && !gone(of);
+        let others = Others { is_source: &is_source, is_patchwork: &is_patchwork, links_to: &links_to, is_gone: &gone };
         let (mut cover, mut named) = self.decided(cloth, &known, link, others);
         if let Some(own) = own.filter(|_| cover.is_quilt(&self.quilt) && !self.quilt.quilts_are_sources) {
             let takers = self.takers(own, arrival, sources, &named, store, others);

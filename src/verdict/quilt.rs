@@ -38,6 +38,8 @@ pub(super) struct Others<'a> {
     pub(super) is_patchwork: &'a dyn Fn(Ref) -> bool,
     /// Which link there.
     pub(super) links_to: &'a dyn Fn(Ref, u32) -> bool,
+    /// Which have given way.
+    pub(super) is_gone: &'a dyn Fn(Ref) -> bool,
 }
 
 impl Shared {
@@ -88,7 +90,7 @@ impl Judge {
         link: Option<u32>,
         others: Others<'_>,
     ) -> (Cover, Vec<&'a KnownSource>) {
-        let Others { is_source, is_patchwork, links_to } = others;
+        let Others { is_source, is_patchwork, links_to, .. } = others;
         let is_whole = |of: Ref| is_source(of) && !is_patchwork(of);
         let (mut is_source, (mut cover, mut named)) = (is_source, self.cover(cloth, known, is_source));
         if self.lacks_sources(&cover) && known.iter().any(|source| is_patchwork(source.of)) {
@@ -150,7 +152,9 @@ impl Judge {
     ) -> (Cover, Vec<&'a KnownSource>) {
         let links_to = |of: Ref, link: u32| self.standings.links_to(of, link);
         let is_patchwork = |of: Ref| self.standings.fabric(of).is_patchwork;
-        let others = Others { is_source: &|of| self.is_source(of), is_patchwork: &is_patchwork, links_to: &links_to };
+        let is_source = |of: Ref| self.is_source(of);
+        let others =
+            Others { is_source: &is_source, is_patchwork: &is_patchwork, links_to: &links_to, is_gone: &|_| false };
         self.decided(cloth, known, self.card_link(card), others)
     }
 
@@ -175,6 +179,7 @@ impl Judge {
             }
             let cloth = self.cloth(&card);
             let extent = Extent::of(source.theirs.len(), arrival.n_grams(), true);
+            standing.sources.retain(|source| !(others.is_gone)(source.of));
             standing.sources.push(KnownSource { of: own, linked, extent, bits: source.bits_there(&cloth) });
             let (cover, _) = self.decided(&cloth, &standing.sources, self.card_link(&card), others);
             Some(cover.is_quilt(&self.quilt))
@@ -241,7 +246,10 @@ impl Judge {
         let cloth = self.cloth(&card);
         let (cover, named) = self.decided_now(&cloth, &standing.sources, &card);
         let (was_quilt, is_quilt) = (self.standings.is_quilt(of), cover.is_quilt(&self.quilt));
-        self.standings.set_fabric(of, Fabric { is_quilt, is_patchwork: cover.is_patchwork(&self.quilt) });
+        if self.standings.turn(of, Fabric { is_quilt, is_patchwork: cover.is_patchwork(&self.quilt) }) {
+            // Whoever takes it for a source, or is one of its own, may see things differently now.
+            standing.sources.iter().for_each(|source| self.standings.enqueue(source.of));
+        }
         let mut names: Vec<Ref> = if is_quilt { named.iter().map(|source| source.of).collect() } else { Vec::new() };
         names.sort_unstable();
         if was_quilt == is_quilt && names == standing.named {
@@ -252,20 +260,19 @@ impl Judge {
         quilt_features(&mut said.features, &cover, &named);
         (standing.named, standing.said) = (names, said.packed());
         self.standings.update(of, &standing);
-        if was_quilt != is_quilt {
-            // Whoever takes it for a source, or is one of its own, may see things differently now.
-            standing.sources.iter().for_each(|source| self.standings.enqueue(source.of));
-        }
         let revision = self.standings.next_revision(of);
         Some(self.repeated(card, said, quilt, revision))
     }
 
-    /// What was last said of the head `of`, as far as it is remembered.
+    /// What was last said of the head `of`, as far as it is remembered: who has come or gone since has changed nothing of it.
     pub fn last_said(&self, of: Ref, store: &Store) -> Option<Verdict> {
         let standing = self.standings.get(of)?;
         let card = store.card(of)?;
         let cloth = self.cloth(&card);
-        let (cover, named) = self.decided_now(&cloth, &standing.sources, &card);
+        let said_of = |source: &&KnownSource| standing.named.contains(&source.of);
+        let all_named: Vec<&KnownSource> = standing.sources.iter().filter(said_of).collect();
+        let cover = cloth.cover(all_named.iter().map(|source| &source.bits));
+        let named: Vec<&KnownSource> = cover.sources.iter().map(|source| all_named[source.number]).collect();
         let quilt = self.standings.is_quilt(of).then(|| self.quilt_of(&cover, &named, store));
         Some(self.repeated(card, standing.said()?, quilt, self.standings.revision(of)))
     }

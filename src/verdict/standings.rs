@@ -123,6 +123,8 @@ struct Row {
     generation: u16,
     fabric: Fabric,
     is_queued: bool,
+    /// How often another decision has made something else of it.
+    n_turns: u16,
     revision: u32,
     handle: Option<Handle>,
     born: u64,
@@ -190,10 +192,13 @@ impl Standings {
         self.row(of).map(|row| row.fabric).unwrap_or_default()
     }
 
-    pub(super) fn set_fabric(&mut self, of: Ref, fabric: Fabric) {
-        if let Some(row) = self.row_mut(of) {
-            row.fabric = fabric;
-        }
+    /// Makes something of `of`; whether that is news to others. Two that turn each other to and fro are news so often and no more.
+    pub(super) fn turn(&mut self, of: Ref, fabric: Fabric) -> bool {
+        let per_record_max = self.per_record_max;
+        let Some(row) = self.row_mut(of).filter(|row| row.fabric != fabric) else { return false };
+        row.fabric = fabric;
+        row.n_turns = row.n_turns.saturating_add(1);
+        u32::from(row.n_turns) <= per_record_max && row.n_turns < u16::MAX
     }
 
     /// The number of the next event of `of`.

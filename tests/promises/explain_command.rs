@@ -3,7 +3,7 @@
 use super::schemas::Schema;
 use assert_cmd::Command;
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 const QUILT: &str = "https://creditfixers.example/cred8/a-mirror-plate-for-hazel-bay.html";
@@ -176,6 +176,41 @@ fn who_is_near_and_no_mirror_is_told_why() {
 #[test]
 fn a_place_is_as_good_as_an_id() {
     assert_eq!(explained("pages.jsonl#100", "pages.jsonl")["id"], COPY);
+}
+
+/// One of the sources of a quilt has become another page, and two others have come that hold more of it: what was said stays, but for who
+/// is gone.
+#[test]
+fn a_store_tells_what_was_said_and_not_what_would_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let (pages, store) = (folder.path().join("pages.jsonl"), folder.path().join("seen.store"));
+    let [pages_path, store_path] = [&pages, &store].map(|path| path.to_str().unwrap());
+    let page = |id: &str, text: &str| {
+        let url = format!("http://{id}.example/");
+        serde_json::json!({"id": id, "url": url, "text": text}).to_string() + "\n"
+    };
+    let source = |number: u32, range: std::ops::Range<u32>| page(&format!("source{number}"), &words(range));
+    let taken = |number: u32| words(1000 * number..1000 * number + 60);
+    let quilt: String = (1..=4).map(taken).collect();
+    let mut stream: String = (1..=4).map(|number| source(number, 1000 * number..1000 * number + 300)).collect();
+    stream += &page("quilt", &quilt);
+    stream += &source(1, 70_000..70_300);
+    stream += &page("late1", &(taken(1) + &taken(2) + &words(80_000..80_400)));
+    stream += &page("late2", &(taken(3) + &taken(4) + &words(90_000..90_400)));
+    std::fs::write(&pages, stream).unwrap();
+    let scanned = stdout(&["scan", pages_path, "--store", store_path, "--quiet"]);
+    let last =
+        scanned.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).rfind(|one| one["id"] == "quilt");
+    let named = |verdict: &Value| -> BTreeSet<String> {
+        let sources = verdict["quilt"]["sources"].as_array().expect("it is a quilt").iter();
+        sources.map(|source| source["of"].as_str().unwrap().to_owned()).collect()
+    };
+    let last = last.unwrap();
+    assert_eq!(named(&last), (1..=4).map(|number| format!("source{number}")).collect());
+    let kept = &explained("quilt", store_path)["verdict"];
+    assert_eq!(named(kept), (2..=4).map(|number| format!("source{number}")).collect(), "{kept}");
+    assert_eq!(kept["quilt"]["patch_fraction"], last["quilt"]["patch_fraction"]);
+    assert_eq!(kept["features"]["n_sources"], 4.0);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Small scenes whose right verdicts anybody can tell, made of articles that have nothing else in common.
 
+mod later;
 mod mails;
 mod pages;
 mod quilts;
