@@ -39,10 +39,16 @@ pub fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     Ok(super::output::print(&line)?)
 }
 
-fn json(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+/// `value` as one line of JSON, without its end.
+pub fn json(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     let mut line = Vec::new();
-    value.serialize(&mut serde_json::Serializer::with_formatter(&mut line, Careful))?;
+    write_json(&mut line, value)?;
     Ok(line)
+}
+
+/// Writes `value` as one line of JSON, without its end.
+pub fn write_json(writer: impl Write, value: &impl Serialize) -> serde_json::Result<()> {
+    value.serialize(&mut serde_json::Serializer::with_formatter(writer, Careful))
 }
 
 /// A line of JSON that may be printed on a terminal: it means the same.

@@ -8,6 +8,7 @@ mod report;
 use crate::command::complaints::Complaints;
 use crate::command::interruption::{Step, interrupted};
 use crate::command::output::tell;
+use crate::command::report::write_json;
 use crate::command::scan_report::Meta;
 use crate::command::{Common, Ending};
 use crate::config::Settings;
@@ -238,7 +239,7 @@ impl Clusters {
         let mut file = BufWriter::new(self.file);
         let mut write = || {
             for cluster in clusters {
-                serde_json::to_writer(&mut file, cluster)?;
+                write_json(&mut file, cluster)?;
                 file.write_all(b"\n")?;
             }
             file.flush()
@@ -301,7 +302,7 @@ impl Printer {
                     true => self.counts.add(&verdict),
                     false => self.counts.n_revisions += 1,
                 }
-                serde_json::to_writer(&mut self.output, &verdict)?;
+                write_json(&mut self.output, &verdict)?;
                 self.output.write_all(b"\n")?;
                 if self.counts.n_documents().is_multiple_of(64) {
                     self.progress.tell(self.counts.n_documents(), &self.counts.classes());

@@ -164,7 +164,9 @@ impl Filter {
 
 /// A digest of the settings that decide verdicts, beside those that decide signatures.
 fn digest(settings: &Settings) -> u64 {
-    let Settings { store, mirror, quilt, template, revisions, .. } = settings;
-    let decisive = serde_json::to_vec(&(store, mirror, quilt, template, revisions));
+    let Settings { text, store, mirror, quilt, template, revisions, .. } = settings;
+    // It decides no bit of a signature, and by what a mail of few words is compared.
+    let terms_min_unspaced = text.terms_min_unspaced;
+    let decisive = serde_json::to_vec(&(terms_min_unspaced, store, mirror, quilt, template, revisions));
     xxh3_64(&decisive.expect("settings have no map with odd keys, and memory does not fail"))
 }

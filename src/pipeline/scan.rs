@@ -137,12 +137,23 @@ fn milliseconds(time: &str) -> Option<i64> {
     time.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)
 }
 
+/// Bytes of a path that are remembered. No file system has longer ones, but a member of an archive may be called anything; what is in it
+/// is judged as ever, and is not found there again.
+const PATH_BYTES_MAX: usize = 4096;
+
 /// The source of what was found at a place: the path, and the number in it.
 pub fn source(place: &str) -> Source {
-    match place.rsplit_once('#').map(|(path, number)| (path, number.parse())) {
-        Some((path, Ok(offset))) => Source { topic: path.into(), offset, ..Source::default() },
-        _ => Source { topic: place.into(), ..Source::default() },
+    let numbered = place.rsplit_once('#').and_then(|(path, number)| {
+        // As a member of an archive may be called `007`.
+        let offset: i64 = number.parse().ok().filter(|offset: &i64| *offset > 0 && offset.to_string() == number)?;
+        Some(Source { topic: path.into(), offset, ..Source::default() })
+    });
+    let source = numbered.unwrap_or_else(|| Source { topic: place.into(), ..Source::default() });
+    if source.topic.len() <= PATH_BYTES_MAX {
+        return source;
     }
+    let (beginning, digest) = (source.topic.floor_char_boundary(PATH_BYTES_MAX), xxh3_64(source.topic.as_bytes()));
+    Source { topic: format!("{}…{digest:016x}", &source.topic[..beginning]).into(), ..source }
 }
 
 /// The place that [`source`] was made of.
@@ -255,6 +266,17 @@ pub fn judge(
 mod tests {
     use super::*;
     use crate::document::Carrier;
+
+    #[test]
+    fn places_come_back() {
+        for place in ["a.jsonl", "a.jsonl#1", "a#b.tar#12", "x.tar#007", "x.tar#0", "x.tar#+3", "x#-1", "x#", "#", ""] {
+            assert_eq!(self::place(&source(place)), place);
+        }
+        assert_eq!((&*source("a.jsonl#17").topic, source("a.jsonl#17").offset), ("a.jsonl", 17));
+        let long = |end: &str| source(&("ü".repeat(30_000) + end));
+        assert!(long("a#7").topic.len() < PATH_BYTES_MAX + 32 && long("a#7").offset == 7);
+        assert!(long("a").topic != long("b").topic);
+    }
 
     #[test]
     fn rejected_documents_have_short_ids() {

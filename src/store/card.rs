@@ -79,13 +79,16 @@ impl<'a> Glance<'a> {
     }
 }
 
+/// Bytes of a registered domain at most, as of any name of a host.
+const DOMAIN_BYTES_MAX: usize = 255;
+
 /// Numbers of a place, as it is packed. An echo has one more.
 const STEPS: usize = 8;
 /// Bytes of a place at most, as it is packed: five numbers of 32 bits and four of 16.
 pub(super) const STEP_BYTES_MAX: usize = 5 * 5 + 4 * 3;
 
 impl Card {
-    /// The card of an arrival. URLs beyond `url_bytes_max` are left out.
+    /// The card of an arrival. URLs beyond `url_bytes_max` are left out, and so is what is no name of a host.
     pub(super) fn of(arrival: &super::Arrival, url_bytes_max: usize, grams_max: usize) -> Self {
         let is_url = arrival.url.as_deref() == Some(&arrival.id);
         let url = arrival.url.clone().filter(|url| !is_url && url.len() <= url_bytes_max);
@@ -99,7 +102,7 @@ impl Card {
             id: arrival.id.clone(),
             url,
             is_url,
-            domain: arrival.domain.clone(),
+            domain: arrival.domain.clone().filter(|domain| domain.len() <= DOMAIN_BYTES_MAX),
             canonical,
             topic: arrival.source.topic.clone(),
             partition: arrival.source.partition,

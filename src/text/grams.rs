@@ -101,13 +101,18 @@ pub fn places(words: &Words, sentences: &[Sentence], grams: &[Gram]) -> Vec<Plac
             first: n_core,
             end: n_core + (end - first) as u32,
             span,
-            lead: (lead as u16, (span.start - words.spans[first - lead].start) as u16),
-            trail: (trail as u16, (words.spans[end + trail - 1].end - span.end) as u16),
+            lead: stretch(lead, span.start - words.spans[first - lead].start),
+            trail: stretch(trail, words.spans[end + trail - 1].end - span.end),
             echo: 0,
         });
     }
     mark_echoes(grams, &mut places);
     places
+}
+
+/// Words beside a gram, and their bytes; none where one of them is so long that these cannot be said.
+fn stretch(n_words: usize, n_bytes: u32) -> (u16, u16) {
+    u16::try_from(n_bytes).map_or((0, 0), |n_bytes| (n_words as u16, n_bytes))
 }
 
 /// Of `numbers`, ascending, of grams that a document has from another, each gram once: of one that stands at several of the `places` that
@@ -383,6 +388,11 @@ mod tests {
         assert_eq!(winnowed(&words_of(12, 8 | 2), 1).len(), 3);
         // Three words and four characters.
         assert_eq!(winnowed(&words(&[(1, 8), (2, 8), (3, 8), (4, 10), (5, 10), (6, 10), (7, 10)]), 1).len(), 1);
+    }
+
+    #[test]
+    fn a_word_of_any_length_may_stand_beside_a_gram() {
+        assert_eq!((stretch(3, 0xFFFF), stretch(3, 0x1_0000)), ((3, 0xFFFF), (0, 0)));
     }
 
     #[test]

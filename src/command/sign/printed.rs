@@ -1,5 +1,6 @@
 //! The JSON objects that `sign` prints, as `schemas/signatures.json` describes them.
 
+use crate::command::report::json;
 use crate::document::asides::Aside;
 use crate::document::charset::Origin;
 use crate::document::mime::MailFacts;
@@ -180,7 +181,7 @@ pub(super) fn text(id: &str, text: &[u8]) -> Vec<u8> {
 }
 
 fn line(object: &impl Serialize) -> Vec<u8> {
-    let mut line = serde_json::to_vec(object).expect("no map with odd keys, and memory does not fail");
+    let mut line = json(object).expect("no map with odd keys, and memory does not fail");
     line.push(b'\n');
     line
 }

@@ -107,6 +107,15 @@ pub fn of(verdict: &Verdict, measure: Option<Measure>, settings: &Settings) -> V
         least("quilt", "sources it links to", features.sources_linked, quilt.linked_min, "quilt.linked_min"),
         least("template", "page frame", frame, template.frame_min, "template.frame_min"),
     ]);
+    if frame > 0.0 {
+        // A frame is not enough without stylesheets, nor is style without any frame.
+        let (bins_min, frame_min) = (template.bins_beside_min, template.frame_beside_min);
+        let bins = "style bins, where neither names a stylesheet";
+        scores.extend([
+            least("template", bins, style_bins, bins_min.into(), "template.bins_beside_min"),
+            least("template", "page frame, where style decides", frame, frame_min, "template.frame_beside_min"),
+        ]);
+    }
     let (bins_min, setting) = match frame > 0.0 {
         true => (template.bins_alone_min, "template.bins_alone_min"),
         false => (template.bins_min, "template.bins_min"),

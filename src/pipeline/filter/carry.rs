@@ -13,8 +13,9 @@ use serde_json::Value;
 
 /// Sections that decide signatures.
 const SIGNING: [&str; 6] = ["text", "content", "imatch", "minhash", "grams", "style"];
-/// Keys that decide the sizes of tables, or under what a document is found again.
-const SHAPING: [(&str, &str); 7] = [
+/// Keys that decide the sizes of tables, under what a document is found again, or by what it is compared.
+const SHAPING: [(&str, &str); 8] = [
+    ("text", "terms_min_unspaced"),
     ("store", "memory"),
     ("store", "cross_kinds"),
     ("mirror", "bands"),
@@ -55,6 +56,7 @@ impl Deciding {
             let n_before = differences.len();
             for section in SIGNING {
                 let keys = self.0[section].as_object().into_iter().flat_map(|keys| keys.keys());
+                let keys = keys.filter(|key| !SHAPING.contains(&(section, key)));
                 differences.extend(keys.filter_map(|key| difference(section, key)));
             }
             if differences.len() == n_before {
@@ -146,6 +148,8 @@ mod tests {
         };
         let memory = told(|settings| settings.store.memory += 1, 7);
         assert_eq!(memory, "what is stored cannot be used under other store.memory (it was 6291456, and is 6291457)");
+        let pairs = told(|settings| settings.text.terms_min_unspaced = 20, 7);
+        assert!(pairs.ends_with("under other text.terms_min_unspaced (it was 16, and is 20)"), "{pairs}");
         let bands = told(|settings| settings.mirror.bands = 3.try_into().unwrap(), 7);
         assert!(bands.contains("mirror.bands (it was ") && bands.contains(", and is 3)"), "{bands}");
         assert!(told(|settings| settings.revisions.queue_max += 1, 7).contains("revisions.queue_max"));

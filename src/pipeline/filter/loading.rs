@@ -2,7 +2,7 @@
 //!
 //! # Invariants
 //! - A saved filter of other settings or a damaged one is refused by name. (`tests/promises/fold.rs`,
-//!   `tests/promises/scan_command.rs`)
+//!   `tests/promises/scan_command/store.rs`)
 //! - Damage does not choose how much memory is taken: parts are bounded by the plan, and tables have their sizes before anything is
 //!   read. (`damaged_and_foreign_filters_are_refused_by_name` in `tests/promises/fold.rs`)
 
@@ -57,7 +57,11 @@ impl Filter {
         for (what, found, ours) in [
             ("signature scheme", u64::from(found.scheme), u64::from(self.head.scheme)),
             ("secret, lexicons and signature settings", found.key_id, self.head.key_id),
-            ("[store], [mirror], [quilt], [template] and [revisions] settings", found.settings, self.head.settings),
+            (
+                "[store], [mirror], [quilt], [template] and [revisions] settings (or text.terms_min_unspaced)",
+                found.settings,
+                self.head.settings,
+            ),
         ] {
             if found != ours {
                 return Err(Refused::Other { what, found, ours });
