@@ -1,5 +1,6 @@
 //! `seamripper scan`: says of every document in files what it is.
 
+mod clusters;
 mod counts;
 mod kept;
 mod places;
@@ -19,9 +20,9 @@ use crate::pipeline::lexicon;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::scan::{Told, scan};
 use crate::signature::Signer;
-use crate::verdict::event::ClusterEvent;
 use crate::verdict::labels::Labels;
 use anyhow::{Context, bail};
+use clusters::Clusters;
 use counts::Counts;
 use kept::Kept;
 use report::Reporting;
@@ -114,7 +115,7 @@ pub fn run(mut arguments: ScanArguments, common: &Common) -> anyhow::Result<Endi
         Some(path) => Box::new(File::create(path).with_context(|| format!("{} cannot be written", path.display()))?),
         None => Box::new(Pipe { stdout: io::stdout().lock(), is_closed: is_closed.clone() }),
     };
-    let clusters_file = arguments.clusters.as_deref().map(Clusters::new).transpose()?;
+    let clusters = arguments.clusters.as_deref().map(Clusters::new).transpose()?;
     let reporting = arguments.report.as_deref().map(Reporting::new).transpose()?;
     let is_to_terminal = arguments.output.is_none() && io::stdout().is_terminal();
     let counts = match &kept {
@@ -128,6 +129,7 @@ pub fn run(mut arguments: ScanArguments, common: &Common) -> anyhow::Result<Endi
         counts,
         complaints: Complaints::default(),
         reporting,
+        clusters,
     };
     let read = |with: corpus::With<'_>| {
         let options = corpus::Options { is_over: is_interrupted.clone(), ..options.clone() };
@@ -171,7 +173,7 @@ pub fn run(mut arguments: ScanArguments, common: &Common) -> anyhow::Result<Endi
         told.with_context(unwritten)?;
         (tally, filter.ranking(), Some(filter))
     };
-    let reporting = printer.reporting.take();
+    let (reporting, clusters_file) = (printer.reporting.take(), printer.clusters.take());
     let (counts, seconds) = printer.finish().with_context(unwritten)?;
 
     // Whatever else fails, what was judged and written is kept.
@@ -179,7 +181,7 @@ pub fn run(mut arguments: ScanArguments, common: &Common) -> anyhow::Result<Endi
         kept.save(filter)?;
     }
     if let Some(file) = clusters_file {
-        file.write(&clusters)?;
+        file.write(&clusters, common.quiet)?;
     }
     if let Some(reporting) = reporting {
         let meta = Meta {
@@ -223,31 +225,6 @@ pub(super) fn opened(path: &Path, settings: &Settings) -> anyhow::Result<Filter>
     Ok(filter)
 }
 
-/// Where the clusters go. The file is made at once: hours later is too late to learn that it cannot be.
-struct Clusters {
-    path: PathBuf,
-    file: File,
-}
-
-impl Clusters {
-    fn new(path: &Path) -> anyhow::Result<Self> {
-        let file = File::create(path).with_context(|| format!("clusters {} cannot be written", path.display()))?;
-        Ok(Self { path: path.to_owned(), file })
-    }
-
-    fn write(self, clusters: &[ClusterEvent]) -> anyhow::Result<()> {
-        let mut file = BufWriter::new(self.file);
-        let mut write = || {
-            for cluster in clusters {
-                write_json(&mut file, cluster)?;
-                file.write_all(b"\n")?;
-            }
-            file.flush()
-        };
-        write().with_context(|| format!("clusters {} cannot be written", self.path.display()))
-    }
-}
-
 /// Standard output. When nobody reads it any more the scan ends without a word, and keeps what it has to keep.
 struct Pipe {
     stdout: io::StdoutLock<'static>,
@@ -285,6 +262,7 @@ struct Printer {
     counts: Counts,
     complaints: Complaints,
     reporting: Option<Reporting>,
+    clusters: Option<Clusters>,
 }
 
 impl Printer {
@@ -308,7 +286,11 @@ impl Printer {
                     self.progress.tell(self.counts.n_documents(), &self.counts.classes());
                 }
             }
-            Told::Event(Event::Cluster(_)) => {}
+            Told::Event(Event::Cluster(event)) => {
+                if let Some(clusters) = &mut self.clusters {
+                    clusters.note(&event);
+                }
+            }
             Told::Bytes(n) => self.counts.n_bytes += n as u64,
             Told::Trouble(report) => {
                 self.counts.n_troubles += 1;

@@ -104,6 +104,12 @@ impl<'t> Lines<'t> {
         (usize::from(self.list[index].n_quotes)..self.n_unquoted).fold(line, |line, _| quotation::unquoted(line))
     }
 
+    /// Whether a line has words and is not marked.
+    fn is_own(&self, index: usize) -> bool {
+        let line = self.at(index);
+        self.list[index].sort.is_none() && !is_rule(line) && line.contains(char::is_alphanumeric)
+    }
+
     fn mark(&mut self) {
         self.mark_quotes();
         self.mark_signatures();
@@ -227,7 +233,7 @@ mod tests {
             ("Text\n-----BEGIN PGP SIGNATURE-----\nabc\n-----END PGP SIGNATURE-----\nMore", " SSS "),
             ("Text\nSent from my telephone", " S"),
             ("Text\n_________\nseams mailing list\nseams@list.example", " FFF"),
-            ("Text\n------------ Sponsor ------------>\nbuy\n====\nleave", " FFFF"),
+            ("Text\n------------ Sponsor ------------>\nbuy at www.shop.example\n====\nleave", " FFFF"),
             ("____\nnothing above the line", "  "),
             ("____\nseams mailing list\nseams@list.example", "FFF"),
             ("--\nnothing above the dashes", "  "),

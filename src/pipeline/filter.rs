@@ -123,6 +123,11 @@ impl Filter {
         self.store.census()
     }
 
+    /// What there is to say of the cluster of this name, or of the one that it has become part of.
+    pub fn cluster(&self, name: &str) -> Option<ClusterEvent> {
+        self.store.cluster(&self.judge.heir_of(name))
+    }
+
     /// Records that wait to be decided anew, and what was turned away.
     pub fn judge(&self) -> &Judge {
         &self.judge

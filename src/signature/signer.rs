@@ -142,10 +142,11 @@ impl Signer {
         let shingles = if is_enough && with_shingles { self.shingles(words, Traits::CORE, kind) } else { None };
         let is_list = outcome == Outcome::Signed && kind == Kind::Page && is_little(n_core, words.len());
         let shown_shingles = if is_list { self.shingles(words, Traits::ANY, kind) } else { None };
-        let is_little_core = outcome == Outcome::Signed && !is_enough;
-        let little_core = is_little_core.then(|| self.little_core(document, words));
         let has_body = outcome == Outcome::Signed && kind == Kind::Email;
-        let body = if has_body { self.body(document, words) } else { None };
+        let (body, says_little) = if has_body { self.body(document, words) } else { (None, false) };
+        // A subject is a thread's: with it alone above what they quote two answers would be one.
+        let is_little_core = outcome == Outcome::Signed && (!is_enough || says_little && core.is_some());
+        let little_core = is_little_core.then(|| self.little_core(document, words));
         let has_shingles = shingles.is_some() || shown_shingles.is_some();
         if !self.for_verdicts || self.cross_kinds || kind == Kind::Email || !has_shingles {
             for view in [Some(&mut shown), core.as_mut(), full.as_mut()].into_iter().flatten() {
@@ -237,11 +238,12 @@ impl Signer {
         xxh3_64_with_seed(&self.bytes, self.keys.digest)
     }
 
-    /// The words of the core below the subject, in order, without those that are masked.
-    fn body(&mut self, document: &Document, words: &Words) -> Option<u64> {
+    /// The words of the core below the subject, in order, without those that are masked, if they are enough; and whether they are so
+    /// few that they are no text.
+    fn body(&mut self, document: &Document, words: &Words) -> (Option<u64>, bool) {
         let subject_end = document.title.len();
         let mut terms = [0; BODY_TERMS_MIN];
-        let mut n_terms = 0;
+        let (mut n_terms, mut n_characters) = (0, 0);
         self.bytes.clear();
         let units = words.hashes.iter().zip(&words.spans).zip(&words.traits);
         for ((&hash, span), traits) in units {
@@ -249,12 +251,15 @@ impl Signer {
                 continue;
             }
             append(&mut self.bytes, &[hash]);
+            n_characters += usize::from(traits.has(Traits::CHARACTER));
             if n_terms < BODY_TERMS_MIN && traits.has(Traits::TERM) && !terms[..n_terms].contains(&hash) {
                 terms[n_terms] = hash;
                 n_terms += 1;
             }
         }
-        (n_terms == BODY_TERMS_MIN).then(|| xxh3_64_with_seed(&self.bytes, self.keys.digest))
+        let digest = (n_terms == BODY_TERMS_MIN).then(|| xxh3_64_with_seed(&self.bytes, self.keys.digest));
+        let TextSettings { terms_min, terms_min_unspaced, .. } = self.text;
+        (digest, n_terms < terms_min && n_characters < terms_min_unspaced)
     }
 
     /// The grams of the core, winnowed.

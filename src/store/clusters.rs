@@ -14,7 +14,7 @@ mod saving;
 
 pub(super) use leader::{LEADER_BYTES, Leader};
 
-use super::cluster::{Cluster, ClusterState, Member, Merge, id, name};
+use super::cluster::{Cluster, ClusterState, Member, Merge, id, name, number};
 use super::living::Living;
 use super::look::{Look, Resemblance};
 use super::prefetch::prefetch;
@@ -289,8 +289,8 @@ impl Clusters {
 
     /// What there is to say of the cluster of this name.
     pub(super) fn named(&self, id: &str) -> Option<ClusterEvent> {
-        let number = u64::from_str_radix(id.strip_prefix("t-")?, 16).ok().filter(|number| name(*number) == id)?;
-        let found = self.clusters.iter().find(|cluster| cluster.is_live && cluster.id == number)?;
+        let id = number(id)?;
+        let found = self.clusters.iter().find(|cluster| cluster.is_live && cluster.id == id)?;
         Some(self.event(found))
     }
 

@@ -15,7 +15,8 @@
 //! - Mails whose cores are too little for a text are alike only where these are the same, and unlike any other.
 //!   (`a_little_core_has_to_be_the_same`)
 //! - Mails of the same words below their subjects are alike, whatever these are. (`the_same_body_is_the_same_mail`)
-//! - Pages that are compared by all that they show are no copies where their content differs. (`a_menu_makes_no_copy`)
+//! - Pages that are compared by all that they show are no copies where their content differs, unless nearly nothing else does.
+//!   (`a_menu_makes_no_copy`)
 //! - A page is compared with a page by shingles and with a mail by terms. (`kinds_have_a_measure_in_common`)
 
 use crate::config::MirrorSettings;
@@ -29,6 +30,9 @@ pub(super) const TERMS_MAX: usize = 512;
 
 /// Slots of its content that are kept of a page that is compared by all that it shows, 8 bits of each.
 const CONTENT_SLOTS: usize = 64;
+
+/// Two pages of a thousand words that differ in one line have so much in common, whatever is thought to be their content.
+const NEARLY_ALL: f64 = 0.95;
 
 const TERMS: u8 = 1;
 const SHINGLES: u8 = 2;
@@ -66,6 +70,13 @@ pub(super) struct Likeness {
     pub(super) core: f64,
     /// Whether the words below their subjects are the same.
     pub(super) same_body: bool,
+}
+
+impl Likeness {
+    /// Whether the cores agree, or are next to nothing of pages that are the same in nearly all that they show.
+    fn agrees_in_core(&self, core_min: f64) -> bool {
+        self.core >= core_min || self.by == Measure::Shingles && self.score >= NEARLY_ALL
+    }
 }
 
 /// What a document is compared by: one of the two at least.
@@ -222,7 +233,13 @@ impl MirrorSettings {
     /// Whether the likeness is that of a copy.
     pub(in crate::store) fn is_copy(&self, likeness: Likeness, unspaced: bool) -> bool {
         let (score_min, core_min) = self.least(likeness.by, unspaced);
-        likeness.score >= score_min && likeness.core >= core_min
+        likeness.score >= score_min && likeness.agrees_in_core(core_min)
+    }
+
+    /// Whether the likeness to its head is that of a member of its group, which it has joined by another: by the words of its own too.
+    pub(in crate::store) fn is_of_group(&self, to_head: Likeness, unspaced: bool) -> bool {
+        let (_, core_min) = self.least(to_head.by, unspaced);
+        to_head.score >= self.head_min && to_head.agrees_in_core(core_min)
     }
 
     /// How alike copies are, and their cores.
@@ -519,25 +536,29 @@ mod tests {
     #[test]
     fn a_menu_makes_no_copy() {
         let settings = crate::config::Settings::default().mirror;
-        let page = |content: std::ops::Range<u64>, is_whole: bool| {
-            let mut signatures = crate::store::tests::signatures(Kind::Page, 0..400);
+        let shown_as = |shown: std::ops::Range<u64>, content: std::ops::Range<u64>, is_whole: bool| {
+            let mut signatures = crate::store::tests::signatures(Kind::Page, shown);
             signatures.shown_shingles = signatures.shown.minhash.clone().filter(|_| is_whole);
             signatures.shingles = MinHash::of(content.map(|shingle| mix(shingle, 3)), 1);
             Proof::of(&signatures, false, TERMS_MAX).unwrap()
         };
+        let page = |content, is_whole| shown_as(0..400, content, is_whole);
         let compared = |one: &Proof, other: &Proof| {
             let likeness = one.likeness(other).unwrap();
-            assert_eq!((likeness.score, one.likeness(other)), (1.0, other.likeness(one)));
+            assert_eq!(one.likeness(other), other.likeness(one));
             (settings.is_copy(likeness, false), likeness.view)
         };
-        let goods = page(1000..1040, true);
+        // Where all the rest is the same a few words make no other page.
+        let almost = shown_as(0..402, 1030..1070, true);
+        assert_eq!(compared(&almost, &shown_as(1..403, 1000..1040, true)), (true, TextView::Shown));
+        let goods = shown_as(30..430, 1000..1040, true);
         assert_eq!(compared(&goods, &page(1000..1040, true)), (true, TextView::Shown));
         assert_eq!(compared(&goods, &page(1010..1050, true)), (true, TextView::Shown), "most of it is the same");
         assert_eq!(compared(&goods, &page(1030..1070, true)), (false, TextView::Shown));
         assert_eq!(compared(&goods, &page(0..0, true)), (false, TextView::Shown), "one of them has none");
         assert_eq!(compared(&page(0..0, true), &page(0..0, true)), (true, TextView::Shown));
         // What has no content but its menu is not compared by all that it shows: it is all content.
-        let menu = Proof { is_whole: false, ..goods.clone() };
+        let menu = Proof { is_whole: false, ..page(1000..1040, true) };
         assert_eq!(compared(&goods, &menu), (false, TextView::Shown));
         assert_eq!(compared(&page(0..0, true), &menu), (true, TextView::Shown));
         assert_eq!(compared(&menu, &menu), (true, TextView::Core));

@@ -165,6 +165,11 @@ impl Judge {
         all
     }
 
+    /// The name of what has become of the cluster of this name: itself, where it is not known to be part of another.
+    pub fn heir_of(&self, cluster: &str) -> String {
+        cluster_number(cluster).map_or_else(|| cluster.to_owned(), |number| cluster_name(self.lineage.heir(number)))
+    }
+
     /// Forgets what it remembers of a document that the store has forgotten.
     pub fn forget(&mut self, of: Ref) {
         self.standings.end(of);

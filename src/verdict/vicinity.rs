@@ -94,7 +94,11 @@ impl<'a> Address<'a> {
         match (differing.next(), differing.next()) {
             // The homes of two hosts are two pages.
             (None, _) => is_one_server || !this.path.is_empty(),
-            (Some((this, that)), None) => !is_one_server || are_versions(this, that),
+            (Some((this, that)), None) => {
+                let at = self.page().path.iter().zip(&other.page().path).position(|(this, that)| this != that);
+                let above = at.and_then(|at| at.checked_sub(1)).map(|above| self.page().path[above]);
+                !is_one_server || are_versions(above, this, that)
+            }
             _ => false,
         }
     }
@@ -115,15 +119,39 @@ impl<'a> Page<'a> {
     }
 }
 
-/// Whether two folders differ in nothing but the number of a version: `v2`, `clang-14`, `3.11`. A bare number is that of a thing.
-fn are_versions(this: &str, that: &str) -> bool {
-    let parts = |folder: &'_ str| {
-        let at = folder.find(|c: char| c.is_ascii_digit())?;
-        let (name, number) = folder.split_at(at);
-        let is_number = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        (is_number && (at > 0 || number.contains('.'))).then(|| name.to_owned())
-    };
-    parts(this).zip(parts(that)).is_some_and(|(this, that)| this == that)
+/// What the newest version of a manual stands under, whichever that is.
+const MOVING: [&str; 13] = [
+    "current", "dev", "devel", "edge", "latest", "main", "master", "next", "nightly", "stable", "testing", "trunk",
+    "unstable",
+];
+/// Folders of versions and nothing else.
+const HOLDERS: [&str; 11] =
+    ["api", "doc", "docs", "documentation", "guide", "javadoc", "manual", "ref", "reference", "release", "version"];
+
+/// Whether two folders in `above` differ in nothing but the number of a version: `v2`, `clang-14`, `3.11`, `latest`. A bare number is that
+/// of a thing, unless it stands among versions (`docs/17`), or beside a name of one.
+fn are_versions(above: Option<&str>, this: &str, that: &str) -> bool {
+    let is_bare = |folder: &str| (1..=3).contains(&folder.len()) && folder.bytes().all(|byte| byte.is_ascii_digit());
+    let is_moving = |folder: &str| MOVING.contains(&folder);
+    let is_held = above.is_some_and(|above| {
+        HOLDERS.contains(&above) || above.strip_suffix('s').is_some_and(|one| HOLDERS.contains(&one))
+    });
+    match (is_moving(this), is_moving(that)) {
+        (true, true) => return true,
+        (true, false) => return is_bare(that) || version(that).is_some(),
+        (false, true) => return is_bare(this) || version(this).is_some(),
+        (false, false) if is_held && is_bare(this) && is_bare(that) => return true,
+        (false, false) => {}
+    }
+    version(this).zip(version(that)).is_some_and(|(this, that)| this == that)
+}
+
+/// What stands before the number of a version in the name of a folder.
+fn version(folder: &str) -> Option<&str> {
+    let at = folder.find(|c: char| c.is_ascii_digit())?;
+    let (name, number) = folder.split_at(at);
+    let is_number = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    (is_number && (at > 0 || number.contains('.'))).then_some(name)
 }
 
 /// Characters of a sentence that is more than a line of a menu. Scripts without spaces need half as many.
@@ -178,6 +206,10 @@ mod tests {
             ("http://amd64.a.example/amd64/x.html", "http://arm64.a.example/arm64/x.html"),
             ("http://docs.a.example/3.11/os.html", "http://docs.a.example/3.12/os.html"),
             ("http://docs.a.example/v1/os.html", "http://docs.a.example/v2/os.html"),
+            ("http://a.example/docs/16/tutorial.html", "http://a.example/docs/17/tutorial.html"),
+            ("http://a.example/stable/os.html", "http://a.example/latest/os.html"),
+            ("http://a.example/en/latest/os.html", "http://a.example/en/1.4/os.html"),
+            ("http://a.example/dev/x/os.html", "http://a.example/17/x/os.html"),
         ] {
             assert_eq!(Vicinity::of(this, that), Vicinity::SamePage, "{this} and {that}");
         }
@@ -191,6 +223,9 @@ mod tests {
             ("http://a.example/x", "http://a.example/x?page=2"),
             ("http://a.example/goods/5/", "http://a.example/goods/6/"),
             ("http://a.example/goods/5/rated", "http://a.example/goods/6/rated"),
+            ("http://a.example/docs/2014/report", "http://a.example/docs/2015/report"),
+            ("http://a.example/docs/5", "http://a.example/docs/6"),
+            ("http://a.example/latest/x", "http://a.example/oldest/x"),
             ("http://a.example/joe/about", "http://a.example/ann/about"),
             ("http://a.example/2014/11/page/2/", "http://a.example/2015/05/page/2/"),
             ("http://north.a.example/", "http://south.a.example/"),

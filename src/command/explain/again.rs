@@ -91,7 +91,7 @@ pub(super) fn explained(
         recomputed: true,
         record: None,
         scores: scores::of(&verdict, measure, settings),
-        cluster: verdict.cluster.as_deref().and_then(|cluster| store.cluster(cluster)),
+        cluster: verdict.cluster.as_deref().and_then(|cluster| filter.cluster(cluster)),
         shared,
         near,
         text_is_gone: measure.is_none(),

@@ -56,7 +56,7 @@ pub(super) fn explained(
         recomputed: false,
         record: Some(record),
         scores: verdict.as_ref().map(|verdict| scores::of(verdict, measure, settings)).unwrap_or_default(),
-        cluster: verdict.as_ref().and_then(|verdict| store.cluster(verdict.cluster.as_deref()?)),
+        cluster: verdict.as_ref().and_then(|verdict| filter.cluster(verdict.cluster.as_deref()?)),
         shared,
         near,
         text_is_gone: measure.is_none(),

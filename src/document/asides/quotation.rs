@@ -13,11 +13,7 @@ use crate::document::html::Tag;
 impl Lines<'_> {
     /// Whether something is quoted, and nothing but rules and signs stands beside the asides.
     pub(super) fn only_quote(&self) -> bool {
-        let is_own = |index: usize| {
-            let line = self.at(index);
-            self.list[index].sort.is_none() && !is_rule(line) && line.contains(char::is_alphanumeric)
-        };
-        !(0..self.list.len()).any(is_own) && (0..self.list.len()).any(|index| self.is_quoted(index))
+        !(0..self.list.len()).any(|index| self.is_own(index)) && (0..self.list.len()).any(|index| self.is_quoted(index))
     }
 
     /// Takes the quoted lines for the mail. What introduces them stays an aside, as do signatures and footers below them.
@@ -122,10 +118,12 @@ impl Lines<'_> {
     }
 }
 
-/// `>`, `> >`, `|`, `Jo>`; but not the `>From` that mailboxes make of a line that begins with `From`.
+/// `>`, `> >`, `|`, `|>`, `Jo>`; but not the `>From` that mailboxes make of a line that begins with `From`.
 fn is_quoted_line(line: &str) -> bool {
     match line.as_bytes() {
         [b'>', rest @ ..] => !rest.starts_with(b"From "),
+        // As programs of Usenet wrote it.
+        [b'|', b'>', ..] => true,
         // A bar at both ends is a table.
         [b'|', b' ', .., last] => *last != b'|',
         // The initials of the quoted person, as some mailers put them.
@@ -138,6 +136,7 @@ fn is_quoted_line(line: &str) -> bool {
 pub(super) fn unquoted(line: &str) -> &str {
     let n_mark = match line.as_bytes() {
         _ if !is_quoted_line(line) => 0,
+        [b'|', b'>', ..] => 2,
         [b'>' | b'|', ..] => 1,
         _ => "Jo>".len(),
     };

@@ -114,8 +114,8 @@ impl Settler {
         let to_head = || {
             let head = self.prototypes.head_of(of)?;
             let (to_head, _) = compared(head)?;
-            let is_far = to_head.score < self.mirror.head_min;
-            let is_far = is_far.then_some(Objection::Head(to_head.score));
+            let is_far = !self.mirror.is_of_group(to_head, arrival.unspaced);
+            let is_far = is_far.then_some(Objection::Head(to_head.score.min(to_head.core)));
             is_far.or_else(|| if of == head { None } else { is_by_its_site(head, to_head) })
         };
         Some((likeness, objection.or_else(by_its_site).or_else(to_head)?))

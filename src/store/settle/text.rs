@@ -184,7 +184,7 @@ impl Settler {
             match to_head {
                 Some(to_head)
                     if !is_own
-                        && to_head.score >= self.mirror.head_min
+                        && self.mirror.is_of_group(to_head, arriving.arrival.unspaced)
                         && (of == head || self.is_more_than_its_site(arriving.arrival, head, to_head, scratch)) =>
                 {
                     return Some(Nearest { score: likeness.score, head, signals, to_head });

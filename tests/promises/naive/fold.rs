@@ -206,8 +206,8 @@ impl<'a> Naive<'a> {
         self.arrivals[this].signatures.outcome == Outcome::Signed
     }
 
-    /// How alike two are, and whether that makes a copy.
-    fn likeness(&self, this: Of, that: Of) -> Option<(f64, bool)> {
+    /// How alike two are, whether their cores agree, and whether that makes a copy.
+    fn likeness(&self, this: Of, that: Of) -> Option<(f64, bool, bool)> {
         let (a, b) = (&self.arrivals[this].signatures, &self.arrivals[that].signatures);
         let slots = |of: &'a Signatures| match of.kind {
             // Of a page with little content all that is shown counts.
@@ -223,24 +223,27 @@ impl<'a> Naive<'a> {
         match (slots(a), slots(b)) {
             (Some(a), Some(b)) => {
                 let score = a.iter().zip(&b).filter(|(a, b)| a == b).count() as f64 / a.len() as f64;
-                Some((score, score >= resemblance_min && self.content_likeness(this, that) >= resemblance_min / 2.0))
+                let agrees = score >= 0.95 || self.content_likeness(this, that) >= resemblance_min / 2.0;
+                Some((score, agrees, score >= resemblance_min && agrees))
             }
             (None, None) => {
                 let is_mail = |of: &Signatures| of.kind == Kind::Email;
                 if a.little_core.or(b.little_core).is_some() && is_mail(a) {
                     // Whose own words are too few for a text is like nobody with other ones.
                     let score = cosine(&a.shown.terms, &b.shown.terms);
-                    return Some((score, score >= mirror.cosine_min && a.little_core == b.little_core));
+                    let agrees = a.little_core == b.little_core;
+                    return Some((score, agrees, score >= mirror.cosine_min && agrees));
                 }
                 let core = |of: &'a Signatures| of.core.as_ref().filter(|_| is_mail(of)).unwrap_or(&of.shown);
                 let full = |of: &'a Signatures| of.full.as_ref().filter(|_| is_mail(of)).unwrap_or(&of.shown);
                 let core = cosine(&core(a).terms, &core(b).terms);
                 let score = [cosine(&a.shown.terms, &b.shown.terms), core, cosine(&full(a).terms, &full(b).terms)];
                 let score = score.into_iter().fold(0.0, f64::max);
-                let is_copy = score >= mirror.cosine_min && core >= mirror.core_cosine_min;
+                let agrees = core >= mirror.core_cosine_min;
+                let is_copy = score >= mirror.cosine_min && agrees;
                 // The same body under another subject.
                 let is_same = a.body.is_some() && a.body == b.body;
-                Some(if is_same && !is_copy { (BY_BODY, true) } else { (score, is_copy) })
+                Some(if is_same && !is_copy { (BY_BODY, true, true) } else { (score, agrees, is_copy) })
             }
             _ => None,
         }
@@ -297,15 +300,16 @@ impl<'a> Naive<'a> {
         let others = self.prototypes.keys().filter(|of| self.kind(**of) == self.kind(this));
         let others = others.filter(|of| self.id(**of) != self.id(this));
         let mut copies: Vec<(f64, Of)> = others
-            .filter_map(|&of| self.likeness(this, of).filter(|(_, is_copy)| *is_copy).map(|(score, _)| (score, of)))
+            .filter_map(|&of| self.likeness(this, of).filter(|(.., is_copy)| *is_copy).map(|(score, ..)| (score, of)))
             .filter(|&(score, of)| self.shows_a_text_of(this, of) || self.is_more_than_its_site(this, of, score))
             .collect();
         let is_by_body = |score: f64| score == BY_BODY;
         copies.sort_by(|a, b| is_by_body(a.0).cmp(&is_by_body(b.0)).then(b.0.total_cmp(&a.0)).then(a.1.cmp(&b.1)));
         copies.into_iter().find_map(|(score, of)| {
             let head = self.prototypes[&of].head;
-            let to_head = self.likeness(this, head).map_or(0.0, |(score, _)| score);
+            let (to_head, agrees, _) = self.likeness(this, head).unwrap_or_default();
             let joins = self.id(head) != self.id(this)
+                && agrees
                 && to_head >= self.settings.mirror.head_min
                 && (of == head || self.is_more_than_its_site(this, head, to_head));
             joins.then_some((score, head))

@@ -1,5 +1,6 @@
 //! `seamripper scan` says of every document what it is: verdicts, clusters, labels, the store between runs, the report.
 
+mod clusters;
 mod labels;
 mod lexicon;
 mod paths;
