@@ -70,6 +70,9 @@ pub(super) struct Likeness {
     pub(super) core: f64,
     /// Whether the words below their subjects are the same.
     pub(super) same_body: bool,
+    /// Whether most of what one of them shows is quoted, a footer or the like: then the subject, which a thread has in common, may be half
+    /// of the core.
+    pub(super) is_mostly_aside: bool,
 }
 
 impl Likeness {
@@ -164,7 +167,7 @@ impl Proof {
                 (Some(_), None) | (None, Some(_)) if self.is_whole && other.is_whole => 0.0,
                 _ => 1.0,
             };
-            return Some(Likeness { by: Measure::Shingles, score, view, core, same_body: false });
+            return Some(Likeness { by: Measure::Shingles, score, view, core, ..Likeness::default() });
         }
         Some(self.terms.as_ref()?.likeness(other.terms.as_ref()?))
     }
@@ -232,19 +235,20 @@ impl MirrorSettings {
 
     /// Whether the likeness is that of a copy.
     pub(in crate::store) fn is_copy(&self, likeness: Likeness, unspaced: bool) -> bool {
-        let (score_min, core_min) = self.least(likeness.by, unspaced);
+        let (score_min, core_min) = self.least(likeness, unspaced);
         likeness.score >= score_min && likeness.agrees_in_core(core_min)
     }
 
     /// Whether the likeness to its head is that of a member of its group, which it has joined by another: by the words of its own too.
     pub(in crate::store) fn is_of_group(&self, to_head: Likeness, unspaced: bool) -> bool {
-        let (_, core_min) = self.least(to_head.by, unspaced);
+        let (_, core_min) = self.least(to_head, unspaced);
         to_head.score >= self.head_min && to_head.agrees_in_core(core_min)
     }
 
     /// How alike copies are, and their cores.
-    pub(in crate::store) fn least(&self, by: Measure, unspaced: bool) -> (f64, f64) {
-        match by {
+    pub(in crate::store) fn least(&self, likeness: Likeness, unspaced: bool) -> (f64, f64) {
+        match likeness.by {
+            Measure::Terms if likeness.is_mostly_aside => (self.cosine_min, self.cosine_min.max(self.core_cosine_min)),
             Measure::Terms => (self.cosine_min, self.core_cosine_min),
             Measure::Shingles if unspaced => (self.resemblance_min_unspaced, self.resemblance_min_unspaced / 2.0),
             Measure::Shingles => (self.resemblance_min, self.resemblance_min / 2.0),
@@ -371,7 +375,12 @@ impl Terms {
             return Likeness { score: cosine(0), view: TextView::Shown, core, ..Likeness::default() };
         }
         let views = [(0, TextView::Shown), (1, TextView::Core), (2, TextView::Full)];
-        let mut best = Likeness { core: cosine(1), same_body: self.has_body_of(other), ..Likeness::default() };
+        let mut best = Likeness {
+            core: cosine(1),
+            same_body: self.has_body_of(other),
+            is_mostly_aside: [self, other].iter().any(|terms| 2 * terms.n[1] < terms.n[0]),
+            ..Likeness::default()
+        };
         for (view, name) in views {
             if cosine(view) > best.score {
                 best = Likeness { score: cosine(view), view: name, ..best };

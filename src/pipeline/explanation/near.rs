@@ -57,7 +57,7 @@ impl NoMirror {
                 mirror.site_resemblance_min,
                 "mirror.site_resemblance_min",
             )),
-            Objection::Core(core, core_min) => Some(measure.core_score(core, core_min)),
+            Objection::Core(core, core_min) => Some(measure.core_score(core, core_min, mirror)),
             Objection::Head(to_head) => {
                 Some(least("mirror", "likeness to the head", to_head, mirror.head_min, "mirror.head_min"))
             }

@@ -62,8 +62,9 @@ impl Measure {
     }
 
     /// A likeness of cores beside what copies have.
-    pub(super) fn core_score(self, core: f64, core_min: f64) -> Score {
+    pub(super) fn core_score(self, core: f64, core_min: f64, mirror: &MirrorSettings) -> Score {
         let (score, setting) = match self {
+            Self::Terms if core_min > mirror.core_cosine_min => ("cosine of the cores", "mirror.cosine_min"),
             Self::Terms => ("cosine of the cores", "mirror.core_cosine_min"),
             Self::Shingles => ("resemblance of the content", "half of mirror.resemblance_min"),
             Self::UnspacedShingles => ("resemblance of the content", "half of mirror.resemblance_min_unspaced"),

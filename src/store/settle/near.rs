@@ -62,7 +62,7 @@ impl Serialize for Objection {
 impl MirrorSettings {
     /// Why a document of this `likeness` is no copy; `None` of one that is.
     fn objection(&self, likeness: Likeness, has_little_core: bool, unspaced: bool) -> Option<Objection> {
-        let (score_min, core_min) = self.least(likeness.by, unspaced);
+        let (score_min, core_min) = self.least(likeness, unspaced);
         match () {
             () if self.is_copy(likeness, unspaced) => None,
             () if likeness.score < score_min => Some(Objection::Likeness),
@@ -140,7 +140,7 @@ mod tests {
         ) {
             let mirror = Settings::default().mirror;
             let by = if is_page { Measure::Shingles } else { Measure::Terms };
-            let likeness = Likeness { by, score, view: TextView::Shown, core, same_body: false };
+            let likeness = Likeness { by, score, view: TextView::Shown, core, same_body: false, is_mostly_aside: false };
             let objection = mirror.objection(likeness, has_little_core, unspaced);
             prop_assert_eq!(objection.is_none(), mirror.is_copy(likeness, unspaced));
         }
@@ -174,7 +174,7 @@ mod tests {
         assert!(settled.iter().all(|settled| settled.learns), "{settled:?}");
         let near = |number: usize| store.near(&batch[number]).map(|near| (near.of, near.objection));
         assert_eq!(near(0), None, "nobody came before it");
-        assert_eq!(near(1), Some(("first".to_owned(), Objection::Core(0.0, 0.5))));
+        assert_eq!(near(1), Some(("first".to_owned(), Objection::Core(0.0, 0.8))));
         assert_eq!(near(2).map(|(_, objection)| objection), Some(Objection::LittleCore));
         assert_eq!(near(3), Some(("hi".to_owned(), Objection::LittleCore)));
         assert_eq!(near(4).map(|(_, objection)| objection), Some(Objection::Likeness));

@@ -236,10 +236,12 @@ impl<'a> Naive<'a> {
                 }
                 let core = |of: &'a Signatures| of.core.as_ref().filter(|_| is_mail(of)).unwrap_or(&of.shown);
                 let full = |of: &'a Signatures| of.full.as_ref().filter(|_| is_mail(of)).unwrap_or(&of.shown);
+                let is_mostly_aside = [a, b].iter().any(|of| 2 * core(of).terms.len() < of.shown.terms.len());
+                let core_min = if is_mostly_aside { mirror.cosine_min } else { mirror.core_cosine_min };
                 let core = cosine(&core(a).terms, &core(b).terms);
                 let score = [cosine(&a.shown.terms, &b.shown.terms), core, cosine(&full(a).terms, &full(b).terms)];
                 let score = score.into_iter().fold(0.0, f64::max);
-                let agrees = core >= mirror.core_cosine_min;
+                let agrees = core >= core_min;
                 let is_copy = score >= mirror.cosine_min && agrees;
                 // The same body under another subject.
                 let is_same = a.body.is_some() && a.body == b.body;

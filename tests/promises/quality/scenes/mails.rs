@@ -279,6 +279,71 @@ fn a_line_below_its_title_does_not_hide_a_campaign() {
     }
 }
 
+/// What one form puts above and below of what is written into it is no message.
+#[test]
+fn inquiries_by_one_form_are_no_copies() {
+    let line = "-".repeat(60);
+    for (above, below) in [
+        (
+            vec!["Below is what somebody has written into the form on Tuesday".to_owned(), line.clone()],
+            vec![line.clone()],
+        ),
+        (vec!["CAUTION This came from outside our organisation".to_owned(), line.clone()], Vec::new()),
+        (vec!["View in browser | Unsubscribe".to_owned()], Vec::new()),
+        (vec!["The weekly letter of gardeners and their friends".to_owned(), "=".repeat(50)], Vec::new()),
+    ] {
+        let mails = (0..6).map(|number| {
+            let lines = [&above[..], &sentences(100 + number, 0..3), &below].concat();
+            mail(&number.to_string(), &format!("a@b{number}.example"), "Form submission", &lines)
+        });
+        assert!(heads(mails.collect()).values().all(Option::is_none), "{above:?}");
+    }
+}
+
+/// A thread has a long subject, and all answers quote one text: they are told by what is new in them.
+#[test]
+fn answers_under_one_long_subject_are_no_copies() {
+    let subject = "Re: Quarterly planning meeting regional coordinators Hamburg March";
+    let own = [
+        "I will attend and bring two people from accounting.",
+        "Sorry, cannot travel because of surgery next week.",
+        "Count me in! Vegetarian food please.",
+        "No, thanks.",
+        "My train arrives late Thursday evening, around eleven.",
+        "",
+    ];
+    let disclaimers = include_str!("../../../data/disclaimers.txt").replace('\n', "\r\n");
+    let disclaimer = disclaimers.split("\r\n\r\n").next().unwrap().to_owned();
+    for below in [quoted(&sentences(7, 0..10)), vec![String::new(), disclaimer]] {
+        let mails = own.iter().enumerate().map(|(number, own)| {
+            let lines = [&[own.to_string(), String::new()][..], &below].concat();
+            mail(&number.to_string(), &format!("a@b{number}.example"), subject, &lines)
+        });
+        let heads = heads(mails.collect());
+        assert!(heads.values().all(Option::is_none), "{heads:?}");
+    }
+}
+
+/// Subject and text go from one mail to the next, and a notice stays: the last has nothing of the first.
+#[test]
+fn the_head_of_a_group_is_one_of_it() {
+    let disclaimers = include_str!("../../../data/disclaimers.txt");
+    let disclaimer = disclaimers.split("\n\n").next().unwrap().replace('\n', "\r\n");
+    let [supper, copier] = ["Harvest supper village hall october bread", "Broken copier third floor toner smell"];
+    let [plates, chairs, drum] = [
+        "Everybody brings apples cider cheese plates",
+        "Nobody reserved seven chairs near window",
+        "Technician called again about leaking drum",
+    ];
+    let mails = [(supper, plates), (supper, chairs), (copier, chairs), (copier, drum)];
+    let mails = mails.iter().enumerate().map(|(number, (subject, text))| {
+        let lines = [text.to_string(), String::new(), disclaimer.clone()];
+        mail(&number.to_string(), &format!("a@b{number}.example"), subject, &lines)
+    });
+    let heads = heads(mails.collect());
+    assert_eq!(heads["3"], None, "{heads:?}");
+}
+
 /// As many words in the subject as in the text, and no two alike.
 #[test]
 fn a_campaign_does_not_hide_behind_its_subjects() {
