@@ -73,7 +73,7 @@ impl Lines<'_> {
         };
         let (leading, plain): (Vec<usize>, Vec<usize>) =
             (begin..self.list.len()).filter(|&index| self.is_own(index)).partition(|&index| leads(index));
-        let n_plain: usize = plain.into_iter().map(|index| self.list[index].span.len() as usize).sum();
+        let n_plain: usize = plain.into_iter().map(|index| self.list[index].span.len()).sum();
         !leading.is_empty() && n_plain <= PLAIN_BYTES_MAX
     }
 
