@@ -278,6 +278,8 @@ fn each_rule_beyond_the_paper_is_measured() {
     }
     let collection = collection(4, Servers::True);
     let mut settings = super::exact::paper();
+    // All grams of a corpus of one domain are more than its share, which is another question.
+    settings.store.share_max = 1.0;
     let rules: [(&str, Rule); 5] = [
         ("the paper's", |_| ()),
         ("12 grams for each source, 30 unspaced", |settings| {
