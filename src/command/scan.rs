@@ -55,6 +55,8 @@ pub struct ScanArguments {
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Write the clusters here at the end, ranked by mean similarity times domains, one JSON object per line
+    ///
+    /// Behind them stand those that became part of others on the way (`merged_into`): verdicts from before name them.
     #[arg(long, value_name = "FILE")]
     pub clusters: Option<PathBuf>,
     /// Write what was found as one HTML file for people, which needs no network

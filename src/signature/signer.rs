@@ -259,7 +259,7 @@ impl Signer {
         }
         let digest = (n_terms == BODY_TERMS_MIN).then(|| xxh3_64_with_seed(&self.bytes, self.keys.digest));
         let TextSettings { terms_min, terms_min_unspaced, .. } = self.text;
-        (digest, n_terms < terms_min && n_characters < terms_min_unspaced)
+        (digest, n_terms < terms_min.min(BODY_TERMS_MIN) && n_characters < terms_min_unspaced)
     }
 
     /// The grams of the core, winnowed.

@@ -73,8 +73,8 @@ impl Judge {
                 })
             })
             .collect();
-        let n_linked = sources.iter().filter(|source| source.linked).count();
-        let is_attributed = n_linked as f64 >= self.quilt.linked_min * sources.len() as f64;
+        let n_linked = named.iter().filter(|source| source.linked).count();
+        let is_attributed = n_linked as f64 >= self.quilt.linked_min * named.len() as f64;
         let kind = if is_attributed { QuiltKind::Aggregator } else { QuiltKind::Quilt };
         Quilt { patch_fraction: cover.fraction, kind, sources }
     }
@@ -274,6 +274,8 @@ impl Judge {
         let cover = cloth.cover(all_named.iter().map(|source| &source.bits));
         let named: Vec<&KnownSource> = cover.sources.iter().map(|source| all_named[source.number]).collect();
         let quilt = self.standings.is_quilt(of).then(|| self.quilt_of(&cover, &named, store));
+        // Where all of them are gone nothing is left to be said of it.
+        let quilt = quilt.filter(|quilt| !quilt.sources.is_empty());
         Some(self.repeated(card, standing.said()?, quilt, self.standings.revision(of)))
     }
 

@@ -115,7 +115,10 @@ impl Settler {
             let head = self.prototypes.head_of(of)?;
             let (to_head, _) = compared(head)?;
             let is_far = !self.mirror.is_of_group(to_head, arrival.unspaced);
-            let is_far = is_far.then_some(Objection::Head(to_head.score.min(to_head.core)));
+            let is_far = is_far.then(|| match to_head.score < self.mirror.head_min {
+                true => Objection::Head(to_head.score),
+                false => Objection::Core(to_head.core, self.mirror.least(to_head, arrival.unspaced).1),
+            });
             is_far.or_else(|| if of == head { None } else { is_by_its_site(head, to_head) })
         };
         Some((likeness, objection.or_else(by_its_site).or_else(to_head)?))

@@ -141,6 +141,11 @@ pub fn is_character(c: char) -> bool {
     unspaced && !is_mark(c) && !is_ignorable(c)
 }
 
+/// Whether `c` may become one with what stands before it: the second half of a Hangul syllable, say.
+pub fn joins(c: char) -> bool {
+    is_nfkc_quick(std::iter::once(c)) != IsNormalized::Yes
+}
+
 /// How many characters `c` counts when the length of a word decides.
 pub fn width(c: char) -> u32 {
     if matches!(c, '\u{AC00}'..='\u{D7A3}') { 2 } else { 1 }

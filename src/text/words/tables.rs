@@ -130,7 +130,7 @@ fn asked(c: char) -> Sort {
             && n_segments("", "'") == 2
             && c.is_alphabetic();
         return match (is_letter, form.next(), form.next()) {
-            (true, Some(form), None) if !form.is_numeric() => Sort::Plain(form),
+            (true, Some(form), None) if !form.is_numeric() && !normal::joins(form) => Sort::Plain(form),
             _ => Sort::Odd,
         };
     }

@@ -370,10 +370,9 @@ impl<'a> Naive<'a> {
             // The next version of a page takes the place of the last, and is counted with it.
             let is_heir = owners.of.iter().any(|(of, _)| Some(*of) == heir_of);
             owners.of.retain(|(of, _)| prototypes.contains_key(of));
-            // The last may have been counted and not be kept.
+            // The last version may have been counted and not be kept.
             let is_kept = owners.of.len() < n_max || n_first < n_max;
-            let was_counted = heir_of.is_some() && (!is_kept || owners.n_counted > owners.of.len());
-            let is_one_more = !is_heir && (owners.of.is_empty() || !was_counted);
+            let is_one_more = !is_heir && (owners.of.is_empty() || is_kept || heir_of.is_none());
             owners.n_counted = if owners.of.is_empty() { 1 } else { owners.n_counted + usize::from(is_one_more) };
             if owners.of.len() >= n_max && n_first < n_max {
                 owners.of.remove(n_max - n_first - 1);
