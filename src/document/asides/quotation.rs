@@ -118,12 +118,10 @@ impl Lines<'_> {
     }
 }
 
-/// `>`, `> >`, `|`, `|>`, `Jo>`; but not the `>From` that mailboxes make of a line that begins with `From`.
+/// `>`, `> >`, `|`, `Jo>`; but not the `>From` that mailboxes make of a line that begins with `From`.
 fn is_quoted_line(line: &str) -> bool {
     match line.as_bytes() {
         [b'>', rest @ ..] => !rest.starts_with(b"From "),
-        // As programs of Usenet wrote it.
-        [b'|', b'>', ..] => true,
         // A bar at both ends is a table.
         [b'|', b' ', .., last] => *last != b'|',
         // The initials of the quoted person, as some mailers put them.
@@ -136,7 +134,6 @@ fn is_quoted_line(line: &str) -> bool {
 pub(super) fn unquoted(line: &str) -> &str {
     let n_mark = match line.as_bytes() {
         _ if !is_quoted_line(line) => 0,
-        [b'|', b'>', ..] => 2,
         [b'>' | b'|', ..] => 1,
         _ => "Jo>".len(),
     };
