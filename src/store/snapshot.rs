@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// Number of the layout; another layout raises it.
-pub const FORMAT: u32 = 9;
+pub const FORMAT: u32 = 10;
 /// The first bytes of a saved store.
 pub const MAGIC: [u8; 8] = *b"SEAMRIP\n";
 /// No block is longer.
@@ -481,7 +481,7 @@ pub(crate) mod tests {
             bytes[at] ^= 1;
             refusal(&bytes)
         };
-        assert!(changed(8).starts_with("saved store has format 8, this version reads format 9: use the version"));
+        assert!(changed(8).starts_with("saved store has format 11, this version reads format 10: use the version"));
         assert_eq!(changed(12), "head of the saved store fails its checksum");
         assert_eq!(changed(26), "head of the saved store fails its checksum");
         assert_eq!(changed(n - 1), "block 4 of the saved store fails its checksum");
@@ -540,44 +540,48 @@ pub(crate) mod tests {
     fn golden_bytes() {
         let one = "5345414d5249500a010000001c00000003b424ffffffffffffffffff01010161010aa8ac8094b58cada1be01\
                    ad2f0f81ad9bf5af28b52ffd200109000062";
-        assert!(refusal(&unhex(one)).starts_with("saved store has format 1, this version reads format 9"));
+        assert!(refusal(&unhex(one)).starts_with("saved store has format 1, this version reads format 10"));
         let two = "5345414d5249500a020000001200000006e9d7e1cb6e40d303b424ffffffffffffffffff0101016101621c19ad\
                    bbf8e794ac010000000a0000007b9bb7bd07c94ac505636c6f636b016e6f770200020105000000263a18702ddf\
                    fe6a6c696e65730000000008000000c78867a9c91a22c30200000000000000";
-        assert!(refusal(&unhex(two)).starts_with("saved store has format 2, this version reads format 9"));
+        assert!(refusal(&unhex(two)).starts_with("saved store has format 2, this version reads format 10"));
         let three = "5345414d5249500a0300000012000000e15a48da0c72438a03b424ffffffffffffffffff0101016101621c19ad\
                      bbf8e794ac010000000a0000007b9bb7bd07c94ac505636c6f636b016e6f770200020105000000263a18702ddf\
                      fe6a6c696e65730000000008000000c78867a9c91a22c30200000000000000";
-        assert!(refusal(&unhex(three)).starts_with("saved store has format 3, this version reads format 9"));
+        assert!(refusal(&unhex(three)).starts_with("saved store has format 3, this version reads format 10"));
         let four = "5345414d5249500a040000001200000009087524a29537ba03b424ffffffffffffffffff0101016101621c19ad\
                     bbf8e794ac010000000a0000007b9bb7bd07c94ac505636c6f636b016e6f770200020105000000263a18702ddf\
                     fe6a6c696e65730000000008000000c78867a9c91a22c30200000000000000";
-        assert!(refusal(&unhex(four)).starts_with("saved store has format 4, this version reads format 9"));
+        assert!(refusal(&unhex(four)).starts_with("saved store has format 4, this version reads format 10"));
         // What is kept of domains has changed, then what is kept of verdicts and of what is said twice, then the bits
         // of sentences, then what is kept of ids, then what is kept of verdicts again; the container has not.
         let five = "5345414d5249500a050000001200000066489a03e496a34d03b424ffffffffffffffffff0101016101621c19ad\
                     bbf8e794ac010000000a0000007b9bb7bd07c94ac505636c6f636b016e6f770200020105000000263a18702ddf\
                     fe6a6c696e65730000000008000000c78867a9c91a22c30200000000000000";
-        assert!(refusal(&unhex(five)).starts_with("saved store has format 5, this version reads format 9"));
+        assert!(refusal(&unhex(five)).starts_with("saved store has format 5, this version reads format 10"));
         let six = "5345414d5249500a0600000012000000541bf2d3d715dec103b424ffffffffffffffffff0101016101621c19ad\
                    bbf8e794ac010000000a0000007b9bb7bd07c94ac505636c6f636b016e6f770200020105000000263a18702ddf\
                    fe6a6c696e65730000000008000000c78867a9c91a22c30200000000000000";
-        assert!(refusal(&unhex(six)).starts_with("saved store has format 6, this version reads format 9"));
+        assert!(refusal(&unhex(six)).starts_with("saved store has format 6, this version reads format 10"));
         let seven = "5345414d5249500a07000000120000005c8eca3a7728c24303b424ffffffffffffffffff0101016101621c19ad\
                      bbf8e794ac010000000a0000007b9bb7bd07c94ac505636c6f636b016e6f770200020105000000263a18702ddf\
                      fe6a6c696e65730000000008000000c78867a9c91a22c30200000000000000";
-        assert!(refusal(&unhex(seven)).starts_with("saved store has format 7, this version reads format 9"));
+        assert!(refusal(&unhex(seven)).starts_with("saved store has format 7, this version reads format 10"));
         let eight = "5345414d5249500a08000000120000005e627ff92cf2559603b424ffffffffffffffffff0101016101621c19ad\
                      bbf8e794ac010000000a0000007b9bb7bd07c94ac505636c6f636b016e6f770200020105000000263a18702ddf\
                      fe6a6c696e65730000000008000000c78867a9c91a22c30200000000000000";
-        assert!(refusal(&unhex(eight)).starts_with("saved store has format 8, this version reads format 9"));
+        assert!(refusal(&unhex(eight)).starts_with("saved store has format 8, this version reads format 10"));
         let nine = "5345414d5249500a09000000120000007e0513991dde05e103b424ffffffffffffffffff0101016101621c19ad\
                     bbf8e794ac010000000a0000007b9bb7bd07c94ac505636c6f636b016e6f770200020105000000263a18702ddf\
                     fe6a6c696e65730000000008000000c78867a9c91a22c30200000000000000";
+        assert!(refusal(&unhex(nine)).starts_with("saved store has format 9, this version reads format 10"));
+        let ten = "5345414d5249500a0a00000012000000741b8f02c12ca75c03b424ffffffffffffffffff0101016101621c19ad\
+                   bbf8e794ac010000000a0000007b9bb7bd07c94ac505636c6f636b016e6f770200020105000000263a18702ddf\
+                   fe6a6c696e65730000000008000000c78867a9c91a22c30200000000000000";
         let (extras, blocks) = (vec![("a".to_owned(), b"b".to_vec())], vec![(Block::Run, 258, b"lines".to_vec())]);
         let written: String = bytes_of(&extras, &blocks).iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(written, nine, "another layout raises FORMAT");
-        let (head, found, read) = read(&unhex(nine)).expect("another layout raises FORMAT");
+        assert_eq!(written, ten, "another layout raises FORMAT");
+        let (head, found, read) = read(&unhex(ten)).expect("another layout raises FORMAT");
         assert_eq!((head, found, &read[1..]), (HEAD, extras, &blocks[..]));
     }
 
